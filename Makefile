@@ -1,0 +1,47 @@
+# Every target works on a fresh clone with nothing but Python 3.11 or later.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test check lint types imports docs fuzz clean
+
+## demo: set up, profile attention on whatever device is here, then replay the H200 recordings
+demo: $(VENV)/.torch
+	$(BIN)/foretrace attention
+	$(BIN)/foretrace attention --replay h200
+
+## test: set up and pass the tests
+test: $(VENV)/.test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+## check: what CI runs: format, lint, types, layers, tests, docs
+check: lint types imports docs test
+
+lint: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+imports: $(VENV)/.test
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.test
+	$(BIN)/python tools/docs.py --check
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.torch: $(VENV)/.made pyproject.toml setup.py constraints.txt
+	$(PIP) install -q -c constraints.txt -e '.[torch]'
+	touch $@
+
+$(VENV)/.test: $(VENV)/.made pyproject.toml setup.py constraints.txt
+	$(PIP) install -q -c constraints.txt -e '.[torch,test,check]'
+	touch $@

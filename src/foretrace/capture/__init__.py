@@ -1,0 +1,1 @@
+"""Profiling properly: the only layer that imports torch."""

@@ -1,0 +1,1 @@
+"""The attention variants, one file each."""

@@ -1,0 +1,101 @@
+"""The command line: a click group that loads a command's module only when that command is asked for.
+
+Errors are caught once, here: one sentence on standard error and exit code 2. ``--debug`` shows the traceback.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from foretrace._version import __version__
+from foretrace.errors import ForetraceError
+
+__all__ = ["COMMANDS", "cli", "main"]
+
+# Command: (module below foretrace.cli, one line of help). Written down so that listing them imports nothing.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "kernel": ("kernel", "Take a kernel name apart, token by token."),
+}
+
+EXIT_FAILED = 1
+EXIT_COULD_NOT = 2
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"foretrace.cli.{COMMANDS[name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.command(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 fine; 1 a prediction missed, or a --fail-on matched; 2 it could not be done.",
+)
+@click.version_option(__version__, prog_name="foretrace", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(ctx: click.Context, *, debug: bool) -> None:
+    """Guess first, then look: what your GPU really did, kernel by kernel."""
+    ctx.obj = {"debug": debug}
+
+
+def _complain(sentence: str) -> None:
+    click.echo(f"foretrace: {sentence}", err=True)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit with its code (0 fine, 1 failed a check, 2 could not do it)."""
+    words = sys.argv[1:] if args is None else args
+    debug = "--debug" in words[: words.index("--")] if "--" in words else "--debug" in words
+    try:
+        code: Any = cli.main(args=words, prog_name="foretrace", standalone_mode=False)
+        sys.stdout.flush()
+    except ForetraceError as error:
+        if debug:
+            raise
+        _complain(str(error))
+        sys.exit(EXIT_COULD_NOT)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        _complain("stopped.")
+        sys.exit(130)
+    except click.ClickException as error:
+        if debug:
+            raise
+        _complain(error.format_message())
+        sys.exit(EXIT_COULD_NOT)
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`); that is no error of anybody's.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        if debug:
+            raise
+        _complain("this machine's memory does not suffice; give a smaller trace or a machine with more.")
+        sys.exit(EXIT_COULD_NOT)
+    except Exception as error:
+        if debug:
+            raise
+        _complain(
+            f"a fault of foretrace's own ({type(error).__name__}: {error}); run it again with --debug and "
+            "report what it prints."
+        )
+        sys.exit(EXIT_COULD_NOT)
+    sys.exit(code if isinstance(code, int) else 0)

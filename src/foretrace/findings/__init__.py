@@ -1,0 +1,1 @@
+"""What is odd in a trace, why, and what to change."""

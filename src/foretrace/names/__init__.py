@@ -1,0 +1,1 @@
+"""Kernel names taken apart, and the occupancy of a launch."""

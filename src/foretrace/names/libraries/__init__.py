@@ -1,0 +1,1 @@
+"""Name patterns, one file a library."""

@@ -1,0 +1,1 @@
+"""Terminal, JSON and page: what a person sees."""

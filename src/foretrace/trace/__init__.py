@@ -1,0 +1,1 @@
+"""Reading a Kineto trace into columns."""
