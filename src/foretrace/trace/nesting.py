@@ -1,0 +1,135 @@
+"""Which range holds which: ranges of a thread as a forest, and the innermost range around a moment.
+
+Ranges are half-open, [start, end). Of the ranges around a moment the innermost is the one with the latest start,
+then the shortest, then the later in the file. Ranges may cross (clocks of a few microseconds do that): a range's
+parent is the innermost range around its *start*, and nothing is dropped.
+
+Sorted by (thread, start, longest first, file order), the parent of a range is the nearest earlier one that has not
+ended. Dead neighbours are skipped by doubling: if c has ended when i starts, whatever c itself skipped has, too. So
+the whole forest takes a logarithmic number of array passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from foretrace.trace.raw import I32, I64
+
+__all__ = ["Forest", "forest"]
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Ranges in nesting order; positions count in that order, and ``original`` leads back."""
+
+    original: I64
+    """For each position, which of the given ranges it is."""
+    start: I64
+    end: I64
+    parent: I64
+    """The position of the range around this one's start, or -1."""
+    bounds: dict[int, tuple[int, int]]
+    """For each thread, its first position and the one after its last."""
+
+    def innermost(self, thread: I32 | I64, time: I64) -> I64:
+        """For each (thread, time): which of the given ranges is innermost there, or -1."""
+        found = self._around(thread, time)
+        held = found >= 0
+        result = np.full(len(found), NONE, np.int64)
+        result[held] = self.original[found[held]]
+        return result
+
+    def _around(self, thread: I32 | I64, time: I64) -> I64:
+        at = np.full(len(time), NONE, np.int64)
+        for number, chosen in _by_thread(thread):
+            if number not in self.bounds:
+                continue
+            low, high = self.bounds[number]
+            at[chosen] = low + np.searchsorted(self.start[low:high], time[chosen], side="right") - 1
+            before = chosen[at[chosen] < low]
+            at[before] = NONE
+        active = np.flatnonzero(at >= 0)
+        active = active[self.end[at[active]] <= time[active]]
+        while active.size:
+            at[active] = self.parent[at[active]]
+            active = active[at[active] >= 0]
+            active = active[self.end[at[active]] <= time[active]]
+        return at
+
+    def parents(self) -> I64:
+        """For each of the given ranges, which of them is its parent, or -1."""
+        result = np.full(len(self.original), NONE, np.int64)
+        inner = np.flatnonzero(self.parent >= 0)
+        result[self.original[inner]] = self.original[self.parent[inner]]
+        return result
+
+    def depths(self) -> I64:
+        """For each of the given ranges, how many ranges lie around its start."""
+        depth = np.zeros(len(self.original), np.int64)
+        above = self.parent.copy()
+        active = np.flatnonzero(above >= 0)
+        while active.size:
+            depth[active] += 1
+            above[active] = self.parent[above[active]]
+            active = active[above[active] >= 0]
+        result = np.zeros_like(depth)
+        result[self.original] = depth
+        return result
+
+    def crossings(self) -> int:
+        """How many ranges end after their parent does."""
+        inner = np.flatnonzero(self.parent >= 0)
+        return int(np.count_nonzero(self.end[inner] > self.end[self.parent[inner]]))
+
+
+def _by_thread(thread: I32 | I64) -> list[tuple[int, Any]]:
+    """(thread, the positions that are on it), for each thread."""
+    if not len(thread):
+        return []
+    if (thread[0] == thread).all():
+        return [(int(thread[0]), np.arange(len(thread)))]
+    order = np.argsort(thread, kind="stable")
+    ranked = thread[order]
+    cuts = np.flatnonzero(np.diff(ranked)) + 1
+    return [(int(thread[part[0]]), part) for part in np.split(order, cuts)]
+
+
+def _order(thread: I32 | I64, start: I64, end: I64) -> I64:
+    """Nesting order. Files are nearly sorted, so ties are put right apart from the sort by time."""
+    order = np.argsort(start, kind="stable")
+    narrow = thread.astype(np.uint16) if len(thread) and 0 <= thread.min() and thread.max() < 1 << 16 else thread
+    order = order[np.argsort(narrow[order], kind="stable")]
+    tied = (start[order][1:] == start[order][:-1]) & (thread[order][1:] == thread[order][:-1])
+    if tied.any():
+        touched = np.zeros(len(order), bool)
+        touched[1:] |= tied
+        touched[:-1] |= tied
+        spots = np.flatnonzero(touched)
+        some = order[spots]
+        order[spots] = some[np.lexsort((some, start[some] - end[some], start[some], thread[some]))]
+    return order.astype(np.int64, copy=False)
+
+
+def forest(thread: I32 | I64, start: I64, end: I64) -> Forest:
+    """The forest of the ranges [start, end) on their threads."""
+    original = _order(thread, start, end)
+    start, end, thread = start[original], end[original], thread[original]
+    count = len(original)
+    parent = np.arange(-1, count - 1, dtype=np.int64)
+    firsts = np.concatenate(([0], np.flatnonzero(np.diff(thread)) + 1)) if count else np.zeros(0, np.int64)
+    parent[firsts] = NONE
+    lasts = np.append(firsts[1:], count)
+    bounds = {int(thread[low]): (int(low), int(high)) for low, high in zip(firsts, lasts, strict=False)} if count else {}
+    active = np.flatnonzero(parent >= 0)
+    active = active[end[parent[active]] <= start[active]]
+    while active.size:
+        parent[active] = parent[parent[active]]
+        active = active[parent[active] >= 0]
+        active = active[end[parent[active]] <= start[active]]
+    return Forest(original=original, start=start, end=end, parent=parent, bounds=bounds)
