@@ -1,0 +1,124 @@
+"""The op table: calls, CPU time and device time by op name.
+
+CPU self time is an op's own: its length less the child ops, annotations and runtime calls directly inside it, as
+``torch.profiler``'s table counts it. CPU total is its length. Device self time is that of the activities it owns;
+device total adds its descendants', and an activity under two ops of one name counts once for that name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foretrace.trace.kineto import Category
+from foretrace.trace.model import TimeFault
+from foretrace.trace.nesting import forest
+
+if TYPE_CHECKING:
+    from foretrace.trace.model import Trace
+    from foretrace.trace.raw import I64
+
+__all__ = ["OpRow", "cpu_self_times", "device_times", "op_table"]
+
+
+@dataclass(frozen=True)
+class OpRow:
+    """All calls of one op name."""
+
+    name: str
+    calls: int
+    cpu_self_ns: int
+    cpu_total_ns: int
+    device_self_ns: int
+    device_total_ns: int
+    activities: int
+    """Activities owned, in or out of steps."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of ``ops[]``."""
+        return dict(vars(self))
+
+
+def cpu_self_times(trace: Trace) -> I64:
+    """For each op, its length less what lies directly inside it on its thread, in nanoseconds."""
+    rows = trace.rows
+    host = trace.rows_of(Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER)
+    host = host[rows.fault[host] == TimeFault.NONE]
+    woods = forest(rows.thread[host], rows.ts[host], rows.end[host])
+    inner = np.flatnonzero(woods.parent >= 0)
+    outer = woods.parent[inner]
+    inside = np.minimum(woods.end[inner], woods.end[outer]) - woods.start[inner]
+    own = (woods.end - woods.start).astype(np.int64)
+    np.subtract.at(own, outer, inside)
+    by_row = np.zeros(len(rows), np.int64)
+    by_row[host[woods.original]] = own
+    return by_row[trace.ops.row]
+
+
+def device_times(trace: Trace) -> tuple[I64, I64]:
+    """For each op: (device time of the activities it owns, the same with its descendants'), in nanoseconds."""
+    acts, ops = trace.activities, trace.ops
+    own = np.zeros(len(ops), np.int64)
+    held = acts.owner >= 0
+    np.add.at(own, acts.owner[held], acts.dur[held])
+    total = own.copy()
+    # Carry each op's own time up to all ops around it. Only ops with device time take part, so this is short.
+    active = np.flatnonzero(own)
+    above = ops.parent[active]
+    amount = own[active]
+    while active.size:
+        up = above >= 0
+        above, amount, active = above[up], amount[up], active[up]
+        np.add.at(total, above, amount)
+        above = ops.parent[above]
+    return own, total
+
+
+def _outermost(trace: Trace, name: Any) -> Any:
+    """Ops with no op of the same name around them."""
+    ops = trace.ops
+    alone = np.ones(len(ops), bool)
+    active = np.flatnonzero(ops.parent >= 0)
+    above = ops.parent[active]
+    while active.size:
+        alone[active[name[above] == name[active]]] = False
+        above = ops.parent[above]
+        up = above >= 0
+        active, above = active[up], above[up]
+    return alone
+
+
+def op_table(trace: Trace) -> list[OpRow]:
+    """One row for each op name, the most device time first, then the most CPU time."""
+    ops = trace.ops
+    if not len(ops):
+        return []
+    name = trace.rows.name[ops.row]
+    labels, code = np.unique(name, return_inverse=True)
+    size = len(labels)
+    own, total = device_times(trace)
+    alone = _outermost(trace, name)
+    held = trace.activities.owner >= 0
+    columns = {
+        "calls": np.bincount(code, minlength=size),
+        "cpu_self_ns": _sums(code, cpu_self_times(trace), size),
+        "cpu_total_ns": _sums(code, trace.rows.dur[ops.row], size),
+        "device_self_ns": _sums(code, own, size),
+        "device_total_ns": _sums(code[alone], total[alone], size),
+        "activities": np.bincount(code[trace.activities.owner[held]], minlength=size),
+    }
+    table = [
+        OpRow(name=trace.strings[label], **{key: int(column[at]) for key, column in columns.items()})
+        for at, label in enumerate(labels)
+    ]
+    table.sort(key=lambda row: (-row.device_self_ns, -row.device_total_ns, -row.cpu_total_ns, row.name))
+    return table
+
+
+def _sums(code: I64, values: I64, size: int) -> I64:
+    """Exact integer sums by code."""
+    result = np.zeros(size, np.int64)
+    np.add.at(result, code, values)
+    return result

@@ -1,0 +1,178 @@
+"""Doubts about times: none, absurd, whole microseconds, before the launch, overlapping, crossing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from foretrace.analysis.intervals import overlaps, union_length
+from foretrace.analysis.trust.doubt import Doubt, kinds_text
+from foretrace.trace.kineto import Category
+from foretrace.trace.model import TimeFault
+from foretrace.trace.nesting import forest
+from foretrace.trace.raw import MISSING
+from foretrace.units import count_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foretrace.analysis.timeline import Timeline
+    from foretrace.trace.model import Trace
+
+__all__ = [
+    "absurd_times",
+    "clock_skew",
+    "crossing_ranges",
+    "overrun",
+    "stream_overlap",
+    "whole_microseconds",
+    "zero_times",
+]
+
+# An activity overruns the next one when it overlaps it by this many of its stream's usual (median) lengths, and by
+# more than a tenth of a millisecond. The median does not move when one length is wrong.
+_OVERRUN_LENGTHS: Final = 20
+_OVERRUN_NS: Final = 100_000
+_SHORT_NS: Final = 1_000
+
+
+def zero_times(trace: Trace, _steps: Timeline) -> Doubt | None:
+    """Records without times."""
+    zero = trace.rows.fault == TimeFault.ZERO
+    number = int(np.count_nonzero(zero))
+    if not number:
+        return None
+    device = int(np.count_nonzero(zero[trace.activities.row]))
+    share = number / len(trace.rows)
+    part = f" ({100 * share:.0f} % of the file)" if share >= 0.01 else ""  # noqa: PLR2004 - a whole percent
+    return Doubt(
+        "zero-times",
+        number,
+        0,
+        f"{count_text(number, 'record has', 'records have')} no time (start and length 0){part}, {device:,} of them "
+        "device activity. They are counted, but left out of spans, busy and device time.",
+    )
+
+
+def absurd_times(trace: Trace, _steps: Timeline) -> Doubt | None:
+    """Times that cannot be: far outside the recording, longer than it, negative."""
+    absurd = np.flatnonzero(trace.rows.fault == TimeFault.ABSURD)
+    if not absurd.size:
+        return None
+    dur = trace.raw.rows.dur[absurd]
+    worst = absurd[int(np.argmax(np.where(dur == MISSING, 0, np.abs(dur))))]
+    length = int(trace.raw.rows.dur[worst])
+    return Doubt(
+        "absurd-times",
+        len(absurd),
+        0,
+        f"{count_text(len(absurd), 'record has', 'records have')} an impossible time (event {int(trace.rows.index[worst]):,}, "
+        f"{trace.name(int(worst))[:60]}, lasts {time_text(length if length != MISSING else 0)}). Left out of every total.",
+    )
+
+
+def _streams(trace: Trace) -> Iterator[Any]:
+    """The activities of each (device, stream), those whose times are believed."""
+    acts = trace.activities
+    timed = np.flatnonzero(acts.timed)
+    if not timed.size:
+        return
+    order = timed[np.lexsort((acts.stream[timed], acts.device[timed]))]
+    change = (np.diff(acts.stream[order]) != 0) | (np.diff(acts.device[order]) != 0)
+    yield from np.split(order, np.flatnonzero(change) + 1)
+
+
+def stream_overlap(trace: Trace, _steps: Timeline) -> Doubt | None:
+    """Activity that begins before the previous one on its stream has ended."""
+    acts = trace.activities
+    hidden, time = [], 0
+    for members in _streams(trace):
+        late, length = overlaps(acts.ts[members], acts.end[members])
+        hidden.append(members[late])
+        time += int(length.sum())
+    found = np.concatenate(hidden) if hidden else np.zeros(0, np.int64)
+    if not found.size:
+        return None
+    return Doubt(
+        "stream-overlap",
+        len(found),
+        time,
+        f"{kinds_text(trace, found)} start before the previous activity on their stream has ended ({time_text(time)} in "
+        "all; dependent launches do that, and clocks). Trace viewers hide them; here they count. Device time counts "
+        "the overlap twice, busy once.",
+    )
+
+
+def overrun(trace: Trace, _steps: Timeline) -> Doubt | None:
+    """An end time far past the start of the next activity on the stream: a wrong end, not an overlap."""
+    acts = trace.activities
+    number, worst, culprit, extra = 0, 0, -1, 0
+    for members in _streams(trace):
+        order = members[np.argsort(acts.ts[members], kind="stable")]
+        past = acts.end[order][:-1] - acts.ts[order][1:]
+        usual = float(np.median(acts.dur[order]))
+        wrong = np.flatnonzero(past > max(_OVERRUN_NS, _OVERRUN_LENGTHS * usual))
+        if not wrong.size:
+            continue
+        number += len(wrong)
+        extra += int(acts.dur[order].sum()) - union_length(acts.ts[order], acts.end[order])
+        at = wrong[int(np.argmax(past[wrong]))]
+        if past[at] > worst:
+            worst, culprit = int(past[at]), int(order[at])
+    if not number:
+        return None
+    return Doubt(
+        "overrun",
+        number,
+        extra,
+        f"{count_text(number, 'activity ends', 'activities end')} long after the next one on the stream began (worst: event "
+        f"{int(trace.rows.index[acts.row[culprit]]):,}, by {time_text(worst)}): such end times are wrong, and device time "
+        f"exceeds busy time by {time_text(extra)} on these streams.",
+    )
+
+
+def clock_skew(trace: Trace, _steps: Timeline) -> Doubt | None:
+    """Activity that begins before the call that launched it."""
+    acts, rows = trace.activities, trace.rows
+    good = np.flatnonzero(acts.linked & acts.timed)
+    good = good[rows.fault[acts.launch[good]] == TimeFault.NONE]
+    ahead = rows.ts[acts.launch[good]] - acts.ts[good]
+    early = good[ahead > 0]
+    if not early.size:
+        return None
+    worst = int(ahead.max())
+    return Doubt(
+        "clock-skew",
+        len(early),
+        worst,
+        f"{kinds_text(trace, early)} begin before their launch does (by up to {time_text(worst)}): host and device clocks "
+        "disagree by at least that much, so launch delays are not to be trusted below it.",
+    )
+
+
+def whole_microseconds(trace: Trace, _steps: Timeline) -> Doubt | None:
+    """Times without digits below the microsecond."""
+    if trace.raw.fractions or not len(trace.rows):
+        return None
+    acts = trace.activities
+    short = int(np.count_nonzero(acts.timed & (acts.dur <= _SHORT_NS)))
+    note = f" {short:,} of {len(acts):,} activities last 1 us or less: ratios built on them are imprecise." if short else ""
+    return Doubt("whole-microseconds", len(trace.rows), 0, f"Times are whole microseconds.{note}")
+
+
+def crossing_ranges(trace: Trace, _steps: Timeline) -> Doubt | None:
+    """Host ranges of one thread that overlap without nesting."""
+    rows = trace.rows
+    host = trace.rows_of(Category.CPU_OP, Category.ANNOTATION)
+    host = host[rows.fault[host] == TimeFault.NONE]
+    number = forest(rows.thread[host], rows.ts[host], rows.end[host]).crossings() if host.size else 0
+    if not number:
+        return None
+    return Doubt(
+        "crossing-ranges",
+        number,
+        0,
+        f"{count_text(number, 'op or annotation ends', 'ops or annotations end')} after the range it began in: each is "
+        "placed by its start, none is dropped.",
+    )
