@@ -1,4 +1,19 @@
-"""Guess first, then look: what your GPU really did, read from PyTorch profiler traces."""
+"""Guess first, then look: what your GPU really did, read from PyTorch profiler traces.
+
+    import foretrace
+
+    trace = foretrace.read("trace.json.gz")
+    reading = foretrace.reading(trace)
+    reading.timeline.per_step.kernels.value  # kernels a step
+    reading.tables["kernels"].to_pandas()
+
+Names are loaded when they are first used, so that importing this package costs nothing and needs no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
 
 from foretrace._version import __version__
 from foretrace.errors import (
@@ -11,13 +26,43 @@ from foretrace.errors import (
     UsageError,
 )
 
+if TYPE_CHECKING:
+    from foretrace.report.data import Reading, reading
+    from foretrace.trace.load import load_trace as read
+    from foretrace.trace.model import Trace
+
 __all__ = [
     "CaptureError",
     "ForetraceError",
     "MissingDataError",
     "PredictionError",
+    "Reading",
     "RuleError",
+    "Trace",
     "TraceFormatError",
     "UsageError",
     "__version__",
+    "read",
+    "reading",
 ]
+
+# Name: (module, name there). A public name is one line here, one above, and one in __all__.
+_LAZY: Final[dict[str, tuple[str, str]]] = {
+    "Reading": ("foretrace.report.data", "Reading"),
+    "Trace": ("foretrace.trace.model", "Trace"),
+    "read": ("foretrace.trace.load", "load_trace"),
+    "reading": ("foretrace.report.data", "reading"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'foretrace' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    value = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -85,9 +85,7 @@ def module_table(trace: Trace) -> list[ModuleRow]:
     ]
 
 
-def _paths(
-    trace: Trace, frames: I64, order: I64, above: I64
-) -> tuple[I64, dict[tuple[str, ...], int]]:
+def _paths(trace: Trace, frames: I64, order: I64, above: I64) -> tuple[I64, dict[tuple[str, ...], int]]:
     """(for each frame the number of its path, the paths by first run with every prefix present)."""
     rows = trace.rows
     names: list[tuple[str, ...]] = [()] * len(frames)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,7 +101,17 @@ class Step:
 
     def to_json(self) -> dict[str, Any]:
         """The keys of ``steps[]``."""
-        names = ("name", "cpu_time_ns", "kernels", "memcpys", "memsets", "device_time_ns", "busy_ns", "lag_ns", "cold")
+        names = (
+            "name",
+            "cpu_time_ns",
+            "kernels",
+            "memcpys",
+            "memsets",
+            "device_time_ns",
+            "busy_ns",
+            "lag_ns",
+            "cold",
+        )
         return {name: getattr(self, name) for name in names}
 
 
@@ -130,7 +141,15 @@ class PerStep:
             "steps": self.steps,
             **{
                 name: getattr(self, name).to_json()
-                for name in ("kernels", "memcpys", "memsets", "device_time_ns", "busy_ns", "cpu_time_ns", "lag_ns")
+                for name in (
+                    "kernels",
+                    "memcpys",
+                    "memsets",
+                    "device_time_ns",
+                    "busy_ns",
+                    "cpu_time_ns",
+                    "lag_ns",
+                )
             },
             "period_ns": self.period_ns,
             "period_of": self.period_of,
@@ -148,6 +167,8 @@ class Timeline:
     """The whole file as one step: what per-step figures are of where there are no steps."""
     used: list[int]
     """Positions of the steps that the figures are over."""
+    host_starts: tuple[int, ...]
+    """Start of each step's range on the host."""
 
     @cached_property
     def per_step(self) -> PerStep:
@@ -155,7 +176,11 @@ class Timeline:
         chosen = [self.steps[at] for at in self.used] or [self.window]
         busy = Spread.of([step.busy_ns for step in chosen])
         period, source = self._period(chosen)
-        share = busy.median / period if period and source != "none" and any(s.first_ns is not None for s in chosen) else None
+        share = (
+            busy.median / period
+            if period and source != "none" and any(s.first_ns is not None for s in chosen)
+            else None
+        )
         return PerStep(
             steps=len(self.used),
             kernels=Count.of([step.kernels for step in chosen]),
@@ -176,15 +201,13 @@ class Timeline:
             starts = [step.first_ns for step in chosen]
             known = [start for start in starts if start is not None]
             if len(known) == len(starts):
-                return _whole(median(b - a for a, b in zip(known, known[1:], strict=False))), "device"
+                return _whole(median(b - a for a, b in pairwise(known))), "device"
             hosts = [self.host_starts[at] for at in self.used]
-            return _whole(median(b - a for a, b in zip(hosts, hosts[1:], strict=False))), "host"
+            return _whole(median(b - a for a, b in pairwise(hosts))), "host"
         only = chosen[0]
         if only.first_ns is None or only.last_ns is None:
             return None, "none"
         return only.last_ns - only.first_ns, "window"
-
-    host_starts: tuple[int, ...] = ()
 
 
 def _whole(value: float) -> float:
@@ -216,9 +239,7 @@ def timeline(trace: Trace) -> Timeline:
     span = int(trace.rows.end[host].max() - trace.rows.ts[host].min()) if host.size else 0
     window = _step(trace, np.flatnonzero(acts.linked), "whole file", span, cold=False)
     used = list(range(1 if cold else 0, number))
-    return Timeline(
-        steps=steps, window=window, used=used, host_starts=tuple(int(start) for start in trace.steps.ts)
-    )
+    return Timeline(steps=steps, window=window, used=used, host_starts=tuple(int(start) for start in trace.steps.ts))
 
 
 def _is_cold(widths: list[int]) -> bool:

@@ -38,10 +38,19 @@ class Node:
     bytes: int | None = None
     children: list[Node] = field(default_factory=list)
 
-    @property
-    def activities(self) -> int:
-        """Activities at and below this node."""
-        return (self.activity >= 0) + sum(child.activities for child in self.children)
+    def walk(self) -> list[Node]:
+        """This node and all below, each before its children."""
+        order = [self]
+        for node in order:
+            order.extend(node.children)
+        return order
+
+    def activity_counts(self) -> dict[int, int]:
+        """Activities at and below each node, by ``id`` of the node."""
+        counts: dict[int, int] = {}
+        for node in reversed(self.walk()):
+            counts[id(node)] = (node.activity >= 0) + sum(counts[id(child)] for child in node.children)
+        return counts
 
     def to_json(self) -> dict[str, Any]:
         """The node and its children as plain values."""
@@ -132,12 +141,7 @@ def _hang_activities(trace: Trace, step: int | None, nodes: dict[int, Node], thr
 
 def _sum_up(root: Node) -> None:
     """Add device time from the leaves up, without recursion: files nest deeper than Python calls may."""
-    order: list[Node] = [root]
-    for node in order:
-        order.extend(node.children)
-    for node in reversed(order):
+    for node in reversed(root.walk()):
         node.device_ns += sum(child.device_ns for child in node.children)
         if node.kind == "thread":
             node.cpu_ns = sum(child.cpu_ns for child in node.children)
-
-

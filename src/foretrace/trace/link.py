@@ -42,7 +42,7 @@ def link(raw: RawTrace, *, path: str, file: str, size: int, step: str | None = N
     steps = _steps(rows, is_step)
     ops = _ops(raw, rows, is_step)
     runtime = np.flatnonzero((rows.category == Category.RUNTIME) | (rows.category == Category.DRIVER))
-    activities = _activities(raw, rows, ops, steps, runtime, is_step)
+    activities = _activities(raw, rows, ops, steps, runtime=runtime, is_step=is_step)
     rank, world_size = _distributed(raw.header)
     return Trace(
         file=file,
@@ -202,7 +202,7 @@ def _forward_ops(raw: RawTrace, rows: Rows, ops: dict[str, Any]) -> I64:
 
 
 def _activities(
-    raw: RawTrace, rows: Rows, ops: Ops, steps: Steps, runtime: I64, is_step: npt.NDArray[np.bool_]
+    raw: RawTrace, rows: Rows, ops: Ops, steps: Steps, *, runtime: I64, is_step: npt.NDArray[np.bool_]
 ) -> Activities:
     source = raw.activities
     row = source.row

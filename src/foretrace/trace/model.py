@@ -224,11 +224,11 @@ class Trace:
 
     def name(self, row: int) -> str:
         """The name of a row."""
-        return self.raw.strings[self.rows.name[row]]
+        return self.raw.strings[int(self.rows.name[row])]
 
     def thread(self, row: int) -> tuple[str, str]:
         """(pid, tid) of a row."""
-        return self.raw.threads[self.rows.thread[row]]
+        return self.raw.threads[int(self.rows.thread[row])]
 
     def thread_label(self, row: int) -> str:
         """The thread's name where the file gives one, else ``thread TID``."""

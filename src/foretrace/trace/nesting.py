@@ -92,8 +92,9 @@ def _by_thread(thread: I32 | I64) -> list[tuple[int, Any]]:
     """(thread, the positions that are on it), for each thread."""
     if not len(thread):
         return []
-    if (thread[0] == thread).all():
-        return [(int(thread[0]), np.arange(len(thread)))]
+    first = int(thread[0])
+    if (thread == first).all():
+        return [(first, np.arange(len(thread)))]
     order = np.argsort(thread, kind="stable")
     ranked = thread[order]
     cuts = np.flatnonzero(np.diff(ranked)) + 1
@@ -125,7 +126,9 @@ def forest(thread: I32 | I64, start: I64, end: I64) -> Forest:
     firsts = np.concatenate(([0], np.flatnonzero(np.diff(thread)) + 1)) if count else np.zeros(0, np.int64)
     parent[firsts] = NONE
     lasts = np.append(firsts[1:], count)
-    bounds = {int(thread[low]): (int(low), int(high)) for low, high in zip(firsts, lasts, strict=False)} if count else {}
+    bounds = (
+        {int(thread[low]): (int(low), int(high)) for low, high in zip(firsts, lasts, strict=False)} if count else {}
+    )
     active = np.flatnonzero(parent >= 0)
     active = active[end[parent[active]] <= start[active]]
     while active.size:

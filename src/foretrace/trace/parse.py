@@ -279,7 +279,7 @@ class _Columns:
         )
 
 
-def _column(rows: list[tuple[Any, ...]], at: int, dtype: type[np.generic]) -> Any:
+def _column(rows: list[tuple[Any, ...]], at: int, dtype: Any) -> Any:
     return np.fromiter((row[at] for row in rows), dtype=dtype, count=len(rows))
 
 

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "I32",
+    "I64",
     "MISSING",
     "MISSING32",
     "MISSING_FLOAT",
     "ActivityColumns",
     "FlowColumns",
-    "I32",
-    "I64",
     "MemoryColumns",
     "OpColumns",
     "RawTrace",

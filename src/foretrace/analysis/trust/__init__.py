@@ -41,7 +41,12 @@ _CHECKS: Final[tuple[Callable[[Trace, Timeline], Doubt | None], ...]] = (
 def doubts(trace: Trace, steps: Timeline) -> list[Doubt]:
     """All that applies to this file; what was repaired comes first."""
     repaired = [
-        Doubt(repair.code, repair.count, 0, f"{repair.text} First at byte {repair.byte:,}, line {repair.line:,}.")
+        Doubt(
+            repair.code,
+            repair.count,
+            0,
+            f"{repair.text} First at byte {repair.byte:,}, line {repair.line:,}.",
+        )
         for repair in trace.repairs
     ]
     found = (check(trace, steps) for check in _CHECKS)

@@ -63,12 +63,13 @@ def absurd_times(trace: Trace, _steps: Timeline) -> Doubt | None:
     dur = trace.raw.rows.dur[absurd]
     worst = absurd[int(np.argmax(np.where(dur == MISSING, 0, np.abs(dur))))]
     length = int(trace.raw.rows.dur[worst])
+    which = f"event {int(trace.rows.index[worst]):,}, {trace.name(int(worst))[:60]}"
     return Doubt(
         "absurd-times",
         len(absurd),
         0,
-        f"{count_text(len(absurd), 'record has', 'records have')} an impossible time (event {int(trace.rows.index[worst]):,}, "
-        f"{trace.name(int(worst))[:60]}, lasts {time_text(length if length != MISSING else 0)}). Left out of every total.",
+        f"{count_text(len(absurd), 'record has', 'records have')} an impossible time ({which}, lasts "
+        f"{time_text(length if length != MISSING else 0)}). Left out of every total.",
     )
 
 
@@ -98,9 +99,9 @@ def stream_overlap(trace: Trace, _steps: Timeline) -> Doubt | None:
         "stream-overlap",
         len(found),
         time,
-        f"{kinds_text(trace, found)} start before the previous activity on their stream has ended ({time_text(time)} in "
-        "all; dependent launches do that, and clocks). Trace viewers hide them; here they count. Device time counts "
-        "the overlap twice, busy once.",
+        f"{kinds_text(trace, found)} start before the previous activity on their stream has ended ({time_text(time)} "
+        "in all; dependent launches do that, and clocks). Trace viewers hide them; here they count. Device time "
+        "counts the overlap twice, busy once.",
     )
 
 
@@ -122,13 +123,14 @@ def overrun(trace: Trace, _steps: Timeline) -> Doubt | None:
             worst, culprit = int(past[at]), int(order[at])
     if not number:
         return None
+    event = int(trace.rows.index[acts.row[culprit]])
     return Doubt(
         "overrun",
         number,
         extra,
-        f"{count_text(number, 'activity ends', 'activities end')} long after the next one on the stream began (worst: event "
-        f"{int(trace.rows.index[acts.row[culprit]]):,}, by {time_text(worst)}): such end times are wrong, and device time "
-        f"exceeds busy time by {time_text(extra)} on these streams.",
+        f"{count_text(number, 'activity ends', 'activities end')} long after the next one on the stream began (worst: "
+        f"event {event:,}, by {time_text(worst)}): such end times are wrong, and device time exceeds busy time by "
+        f"{time_text(extra)} on these streams.",
     )
 
 
@@ -146,8 +148,8 @@ def clock_skew(trace: Trace, _steps: Timeline) -> Doubt | None:
         "clock-skew",
         len(early),
         worst,
-        f"{kinds_text(trace, early)} begin before their launch does (by up to {time_text(worst)}): host and device clocks "
-        "disagree by at least that much, so launch delays are not to be trusted below it.",
+        f"{kinds_text(trace, early)} begin before their launch does (by up to {time_text(worst)}): host and device "
+        "clocks disagree by at least that much, so launch delays are not to be trusted below it.",
     )
 
 
@@ -157,7 +159,11 @@ def whole_microseconds(trace: Trace, _steps: Timeline) -> Doubt | None:
         return None
     acts = trace.activities
     short = int(np.count_nonzero(acts.timed & (acts.dur <= _SHORT_NS)))
-    note = f" {short:,} of {len(acts):,} activities last 1 us or less: ratios built on them are imprecise." if short else ""
+    note = (
+        f" {short:,} of {len(acts):,} activities last 1 us or less: ratios built on them are imprecise."
+        if short
+        else ""
+    )
     return Doubt("whole-microseconds", len(trace.rows), 0, f"Times are whole microseconds.{note}")
 
 

@@ -22,7 +22,9 @@ def no_events(trace: Trace, _steps: Timeline) -> Doubt | None:
     """A valid file with nothing in it."""
     if len(trace.rows):
         return None
-    what = "no events at all" if not trace.events else f"{count_text(trace.events, 'entry', 'entries')} but no timed event"
+    what = (
+        "no events at all" if not trace.events else f"{count_text(trace.events, 'entry', 'entries')} but no timed event"
+    )
     return Doubt(
         "no-events",
         trace.events,
@@ -97,17 +99,17 @@ def profiler_overhead(trace: Trace, steps: Timeline) -> Doubt | None:
         & (rows.end[launches] > rows.ts[worst])
         & (rows.thread[launches] == rows.thread[worst])
     ]
-    note = (
-        f" The longest lies in a {trace.name(int(inside[-1]))} of {time_text(int(rows.dur[inside[-1]]))}: that is no launch cost."
-        if inside.size
-        else ""
-    )
+    note = ""
+    if inside.size:
+        call = int(inside[-1])
+        note = f" The longest lies in a {trace.name(call)} of {time_text(int(rows.dur[call]))}: that is no launch cost."
     where = "the steps" if steps.steps else "the window"
+    total = int(rows.dur[own].sum())
     return Doubt(
         "profiler-overhead",
         len(own),
-        int(rows.dur[own].sum()),
-        f"The profiler's own work ({', '.join(names)}) took {time_text(int(rows.dur[own].sum()))} inside {where}.{note}",
+        total,
+        f"The profiler's own work ({', '.join(names)}) took {time_text(total)} inside {where}.{note}",
     )
 
 

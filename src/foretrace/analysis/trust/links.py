@@ -37,7 +37,8 @@ def unlinked_activity(trace: Trace, steps: Timeline) -> Doubt | None:
         if early
         else (f"{verb} recorded without a launch" if calls else f"{verb} recorded, but no launches were")
     )
-    head = f"{kinds_text(trace, lost)} ({time_text(time)}) {why} and belong{'s' if len(lost) == 1 else ''} to no step and no op."
+    belong = "belongs" if len(lost) == 1 else "belong"
+    head = f"{kinds_text(trace, lost)} ({time_text(time)}) {why} and {belong} to no step and no op."
     return Doubt("unlinked-activity", len(lost), time, head + _other_totals(trace, steps, lost, time))
 
 
@@ -168,9 +169,7 @@ def external_ids(trace: Trace, _steps: Timeline) -> Doubt | None:
     """External ids that do not name ops."""
     if trace.external_ids not in ("correlation", "disagrees"):
         return None
-    what = (
-        "repeat the correlation" if trace.external_ids == "correlation" else "do not name the op around the launch"
-    )
+    what = "repeat the correlation" if trace.external_ids == "correlation" else "do not name the op around the launch"
     return Doubt(
         "external-ids",
         len(trace.activities),

@@ -1,0 +1,107 @@
+"""`foretrace read`: a trace in the terminal, as JSON, or as CSV."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from foretrace.report.data import Reading, reading
+from foretrace.trace.load import load_trace
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["command", "print_json"]
+
+
+def print_json(content: Any) -> None:
+    """Write plain values to standard output as JSON."""
+    import msgspec  # noqa: PLC0415 - only where JSON is asked for
+
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(content), indent=1))
+    sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
+
+
+@click.command(name="read")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON (schema 1).")
+@click.option("--kernels", is_flag=True, help="All rows of the kernel table.")
+@click.option("--ops", is_flag=True, help="All rows of the op table.")
+@click.option("--steps", is_flag=True, help="Every step.")
+@click.option("--tree", is_flag=True, help="The op tree of one step, with the kernels under each op.")
+@click.option("--modules", is_flag=True, help="Time by nn.Module, where Python stacks were recorded.")
+@click.option("--all", "everything", is_flag=True, help="Nothing folded: all trust lines, all ops of the tree.")
+@click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
+@click.option("--csv", "csv_folder", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as CSV.")
+def command(
+    *,
+    trace: Path,
+    as_json: bool,
+    kernels: bool,
+    ops: bool,
+    steps: bool,
+    tree: bool,
+    modules: bool,
+    everything: bool,
+    step: str | None,
+    csv_folder: Path | None,
+) -> None:
+    """Read TRACE: can it be trusted, what is a step, which kernels and ops take the time."""
+    found = reading(load_trace(trace, step=step))
+    if csv_folder is not None:
+        for path in found.write_csv(csv_folder):
+            click.echo(f"wrote {path}", err=True)
+    if as_json:
+        print_json(_with_views(found, tree=tree, modules=modules))
+        return
+    _print(found, kernels=kernels, ops=ops, steps=steps, tree=tree, modules=modules, everything=everything)
+
+
+def _chosen_step(found: Reading) -> int | None:
+    """The step whose tree is shown: the first that per-step figures are over; None where there are no steps."""
+    used = found.timeline.used
+    return used[0] if used else None
+
+
+def _with_views(found: Reading, *, tree: bool, modules: bool) -> dict[str, Any]:
+    content = found.to_json()
+    if tree:
+        from foretrace.analysis.tree import step_tree  # noqa: PLC0415 - a view that few ask for
+
+        content["tree"] = [node.to_json() for node in step_tree(found.trace, _chosen_step(found))]
+    if modules:
+        from foretrace.analysis.modules import module_table  # noqa: PLC0415 - a view that few ask for
+
+        content["modules"] = [row.to_json() for row in module_table(found.trace)]
+    return content
+
+
+def _print(
+    found: Reading, *, kernels: bool, ops: bool, steps: bool, tree: bool, modules: bool, everything: bool
+) -> None:
+    from foretrace.report import read_text as text  # noqa: PLC0415 - rich is for people
+    from foretrace.report.console import console  # noqa: PLC0415 - the same
+
+    out: Console = console()
+    if not (kernels or ops or steps or tree or modules):
+        text.print_reading(out, found, everything=everything)
+        return
+    text.print_title(out, found)
+    if steps:
+        text.print_steps(out, found)
+    if kernels:
+        text.print_kernels(out, found)
+    if ops:
+        text.print_ops(out, found)
+    if tree:
+        from foretrace.analysis.tree import step_tree  # noqa: PLC0415 - a view that few ask for
+
+        text.print_tree(out, step_tree(found.trace, _chosen_step(found)), everything=everything)
+    if modules:
+        from foretrace.analysis.modules import module_table  # noqa: PLC0415 - a view that few ask for
+
+        text.print_modules(out, module_table(found.trace))
