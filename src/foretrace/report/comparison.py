@@ -1,0 +1,223 @@
+"""The content of `foretrace attention`: one row a variant, from its trace and what was measured beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from foretrace._version import __version__
+from foretrace.analysis.attention_backend import attention_backend, attention_path
+from foretrace.capture.recording import DeviceInfo, Recording, ShapeInfo, VariantRecord
+from foretrace.errors import ForetraceError, MissingDataError
+from foretrace.report.data import SCHEMA, Reading, reading
+from foretrace.trace.load import load_trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from foretrace.analysis.timeline import Count, PerStep, Spread
+    from foretrace.trace.model import Trace
+
+__all__ = ["REFERENCE", "Comparison", "VariantRow", "comparison"]
+
+REFERENCE: Final = "naive"
+"""The variant that the others' speed is given relative to."""
+
+
+@dataclass(frozen=True)
+class VariantRow:
+    """One variant: what its trace shows, and what was measured beside it."""
+
+    record: VariantRecord
+    reading: Reading | None
+    """Its trace, read; None where it did not run or its trace could not be read."""
+    problem: str | None = None
+    """Why its trace could not be read."""
+
+    @property
+    def name(self) -> str:
+        """The variant's name."""
+        return self.record.variant
+
+    @property
+    def ok(self) -> bool:
+        """It ran, and its trace was read."""
+        return self.reading is not None
+
+    @property
+    def reason(self) -> str | None:
+        """Why there are no figures, or what is wrong with the result."""
+        return self.problem or self.record.reason
+
+    @cached_property
+    def per_step(self) -> PerStep | None:
+        """Figures over the steps."""
+        return None if self.reading is None else self.reading.timeline.per_step
+
+    @cached_property
+    def device_step(self) -> PerStep | None:
+        """The same, where the trace has device activity: without any, device figures are unknown, not zero."""
+        if self.reading is None or not self.reading.trace.has_device_activity:
+            return None
+        return self.per_step
+
+    @cached_property
+    def backend(self) -> str | None:
+        """The SDPA backend that ran; None where SDPA was not called."""
+        return None if self.reading is None else attention_backend(self.reading.trace)
+
+    @cached_property
+    def path(self) -> str | None:
+        """The backend, or how attention was computed without SDPA."""
+        return None if self.reading is None else attention_path(self.reading.trace)
+
+    @cached_property
+    def launches(self) -> list[str]:
+        """The runtime calls that launched its work in steps, the most used first."""
+        if self.reading is None:
+            return []
+        calls: dict[str, int] = {}
+        for row in self.reading.kernels:
+            if row.launch is not None and row.calls_in_steps:
+                calls[row.launch] = calls.get(row.launch, 0) + row.calls_in_steps
+        return sorted(calls, key=lambda name: (-calls[name], name))
+
+    @property
+    def time_ns(self) -> float | None:
+        """What its speed is judged by: device time; without device activity wall time, else CPU time."""
+        if self.device_step is not None:
+            return self.device_step.device_time_ns.median
+        if self.record.wall_time_ns is not None:
+            return self.record.wall_time_ns.median
+        return None if self.per_step is None else self.per_step.cpu_time_ns.median
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The variants of one recording, side by side."""
+
+    recording: Recording
+    folder: Path
+    rows: tuple[VariantRow, ...]
+    replayed: bool
+
+    @property
+    def variants(self) -> tuple[VariantRow, ...]:
+        """The rows, by another name: what the JSON calls them."""
+        return self.rows
+
+    def trace(self, variant: str) -> Trace:
+        """The trace of a variant. Raises ``MissingDataError`` when there is none of that name."""
+        for row in self.rows:
+            if row.name == variant and row.reading is not None:
+                return row.reading.trace
+        raise MissingDataError(f"no trace of {variant!r} in {self.folder}; it holds {', '.join(self.names)}.")
+
+    @property
+    def names(self) -> list[str]:
+        """The variants that ran."""
+        return [row.name for row in self.rows if row.ok]
+
+    @cached_property
+    def on_device(self) -> bool:
+        """Any trace has device activity."""
+        return any(row.device_step is not None for row in self.rows)
+
+    def speedup(self, row: VariantRow) -> float | None:
+        """How many times as fast as ``naive`` it is; None where either time is unknown."""
+        reference = next((other for other in self.rows if other.name == REFERENCE), None)
+        if reference is None or reference.time_ns is None or not row.time_ns:
+            return None
+        if (reference.device_step is None) != (row.device_step is None):
+            return None
+        return reference.time_ns / row.time_ns
+
+    @cached_property
+    def device(self) -> dict[str, Any]:
+        """The device; of a bare folder, what the traces say of it."""
+        known: dict[str, Any] = dict.fromkeys(DeviceInfo.__struct_fields__)
+        if self.recording.device is not None:
+            known |= msgspec.to_builtins(self.recording.device)
+            return known
+        for row in self.rows:
+            for device in () if row.reading is None else row.reading.trace.devices[:1]:
+                return known | {
+                    "name": device.name,
+                    "compute_capability": device.compute_capability,
+                    "sms": device.sms,
+                }
+        return known
+
+    @cached_property
+    def shape(self) -> dict[str, Any]:
+        """The shape; of a bare folder all null."""
+        known: dict[str, Any] = dict.fromkeys(ShapeInfo.__struct_fields__)
+        if self.recording.shape is not None:
+            known |= msgspec.to_builtins(self.recording.shape)
+        return known
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON of ``attention``: plain values with stable keys."""
+        return {
+            "schema": SCHEMA,
+            "foretrace": __version__,
+            "device": self.device,
+            "shape": self.shape,
+            "error_heads": self.recording.error_heads,
+            "error_of_heads": self.recording.error_of_heads,
+            "variants": [self._row_json(row) for row in self.rows],
+        }
+
+    def _row_json(self, row: VariantRow) -> dict[str, Any]:
+        record, figures, device = row.record, row.per_step, row.device_step
+        return {
+            "variant": row.name,
+            "status": "ok" if row.ok else "unsupported",
+            "reason": row.reason,
+            "backend": row.backend,
+            **{name: _figure(device, name) for name in ("kernels", "memcpys", "memsets", "device_time_ns")},
+            "cpu_time_ns": _figure(figures, "cpu_time_ns"),
+            "wall_time_ns": None if record.wall_time_ns is None else msgspec.to_builtins(record.wall_time_ns),
+            "period_ns": None if figures is None else figures.period_ns,
+            "busy_share": None if device is None else device.busy_share,
+            "unit": None,
+            "occupancy": None,
+            "launch": row.launches,
+            "peak_memory_bytes": record.peak_memory_bytes,
+            "max_abs_error": record.max_abs_error,
+            "masked_row": record.masked_row,
+            "speedup": self.speedup(row),
+            "trace": record.trace,
+            "findings": [],
+        }
+
+    def __str__(self) -> str:
+        from foretrace.report.comparison_text import comparison_text  # noqa: PLC0415 - rich is for people
+
+        return comparison_text(self)
+
+
+def _figure(figures: PerStep | None, name: str) -> dict[str, Any] | None:
+    figure: Count | Spread | None = getattr(figures, name, None)
+    return None if figure is None else figure.to_json()
+
+
+def comparison(recording: Recording, folder: Path, *, replayed: bool = False) -> Comparison:
+    """Read the traces of a recording. Raises ``MissingDataError`` when not one of them can be read."""
+    rows = tuple(_row(record, folder) for record in recording.variants)
+    broken = [row for row in rows if row.problem is not None]
+    if broken and not any(row.ok for row in rows):
+        raise MissingDataError(f"no trace in {folder} can be read; the first: {broken[0].problem}")
+    return Comparison(recording, folder, rows, replayed)
+
+
+def _row(record: VariantRecord, folder: Path) -> VariantRow:
+    if record.trace is None:
+        return VariantRow(record, None)
+    try:
+        return VariantRow(record, reading(load_trace(folder / record.trace)))
+    except ForetraceError as error:
+        return VariantRow(record, None, str(error))
