@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["link"]
 
-# A start this far from the bulk of the file belongs to no recording: an hour, or fifty times the bulk's own width.
+# A start this far from the middle of the file belongs to no recording: an hour, or many times what starts usually lie
+# from the middle.
 _FAR_NS: Final = 3_600_000_000_000
-_FAR_WIDTHS: Final = 50
+_FAR_DEVIATIONS: Final = 200
 # Durations below this are never absurd: a short recording may well end while one long kernel still runs.
 _LONG_NS: Final = 100_000_000
 _HOST: Final = (Category.CPU_OP, Category.ANNOTATION, Category.PYTHON, Category.RUNTIME, Category.DRIVER)
@@ -97,30 +98,32 @@ def _rows(raw: RawTrace) -> tuple[Rows, int]:
 
 
 def _far(ts: I64) -> npt.NDArray[np.bool_]:
-    """Starts that lie far from the bulk. The median and the middle four fifths resist the outliers."""
-    low, middle, high = (float(value) for value in np.percentile(ts, (10, 50, 90)))
-    limit = max(_FAR_NS, _FAR_WIDTHS * (high - low))
-    result: npt.NDArray[np.bool_] = np.abs(ts.astype(np.float64) - middle) > limit
+    """Starts that lie far from the middle. Median and median deviation do not move for a minority of outliers."""
+    middle = int(np.median(ts))
+    away = np.abs(ts.astype(np.float64) - middle)
+    if away.max() <= _FAR_NS:
+        return np.zeros(len(ts), bool)
+    result: npt.NDArray[np.bool_] = away > max(_FAR_NS, _FAR_DEVIATIONS * float(np.median(away)))
     return result
 
 
 def _too_long(category: Any, start: I64, length: I64, fault: Any) -> I64:
-    """Rows longer than the whole host window (and than a tenth of a second)."""
+    """Device activity longer than the whole host window (and than a tenth of a second), or than an hour without one."""
     long = np.flatnonzero((length > _LONG_NS) & (fault == TimeFault.NONE))
     if not long.size:
         return long
     good = fault == TimeFault.NONE
     host = good & np.isin(category, np.array(_HOST, np.uint8))
+    device = long[np.isin(category[long], np.array(DEVICE_CATEGORIES, np.uint8))]
     if not host.any():
-        return long[:0]
+        return device[length[device] > _FAR_NS]
     # A host range may itself be the one that is too long: the window is made of starts, and of the ends of ranges
     # that are no longer than all starts lie apart.
     first = int(start[host].min())
     window = int(start[good].max()) - first
     ends = (start + length)[host & (length <= max(window, _LONG_NS))]
     window = max(window, int(ends.max()) - first if ends.size else 0)
-    device = np.isin(category[long], np.array(DEVICE_CATEGORIES, np.uint8))
-    return long[device & (length[long] > window)]
+    return device[length[device] > window]
 
 
 def _named(raw: RawTrace, names: npt.NDArray[np.int32], wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
