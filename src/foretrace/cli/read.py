@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foretrace.report.data import Reading, reading
+from foretrace._version import __version__
+from foretrace.report.data import SCHEMA, Reading, reading
+from foretrace.trace.folder import load_folder, trace_paths
 from foretrace.trace.load import load_trace
 
 if TYPE_CHECKING:
@@ -50,7 +52,16 @@ def command(
     step: str | None,
     csv_folder: Path | None,
 ) -> None:
-    """Read TRACE: can it be trusted, what is a step, which kernels and ops take the time."""
+    """Read TRACE: can it be trusted, what is a step, which kernels and ops take the time.
+
+    TRACE is a file, or a folder with the traces of a job's ranks.
+    """
+    if trace.is_dir():
+        paths = trace_paths(trace)
+        if len(paths) > 1:
+            _read_folder(trace, as_json=as_json, step=step)
+            return
+        trace = paths[0]
     found = reading(load_trace(trace, step=step))
     if csv_folder is not None:
         for path in found.write_csv(csv_folder):
@@ -59,6 +70,20 @@ def command(
         print_json(_with_views(found, tree=tree, modules=modules))
         return
     _print(found, kernels=kernels, ops=ops, steps=steps, tree=tree, modules=modules, everything=everything)
+
+
+def _read_folder(folder: Path, *, as_json: bool, step: str | None) -> None:
+    from foretrace.analysis.ranks import ranks  # noqa: PLC0415 - only for folders
+
+    content = load_folder(folder, lambda path: load_trace(path, step=step))
+    found = ranks(content.traces)
+    if as_json:
+        print_json({"schema": SCHEMA, "foretrace": __version__, **found.to_json(), "refused": content.refused})
+        return
+    from foretrace.report.console import console  # noqa: PLC0415 - rich is for people
+    from foretrace.report.ranks_text import print_ranks  # noqa: PLC0415 - the same
+
+    print_ranks(console(), folder.name, found, content.refused)
 
 
 def _chosen_step(found: Reading) -> int | None:

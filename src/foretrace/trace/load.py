@@ -31,6 +31,10 @@ def load_trace(path: str | Path, *, step: str | None = None) -> Trace:
         data = place.read_bytes()
     except OSError as error:
         raise TraceFormatError(f"{place}: {error.strerror}.") from error
+    if not data:
+        raise TraceFormatError(
+            f"{place}: an empty file (0 bytes); the profiler did not finish writing it, record again."
+        )
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     raw = parse_events(data, str(place))

@@ -1,0 +1,187 @@
+"""`foretrace read`, as a person runs it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from build import Build
+
+OWN = Path(__file__).parents[1] / "recordings" / "h200"
+
+
+def run(*words, width=100, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "foretrace", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "COLUMNS": str(width), **environment},
+    )
+
+
+def fits(text, width):
+    return all(len(line) <= width for line in text.splitlines())
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("name", ["p3_sdpa_math", "p3_naive", "m_llama_sdpa_stack", "x_cudagraph_inplace"])
+def test_the_first_screen_fits(name, width):
+    done = run("read", OWN / f"{name}.json.gz", width=width)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert fits(done.stdout, width)
+    assert len(done.stdout.splitlines()) <= (30 if width >= 100 else 36)
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("view", ["--kernels", "--ops", "--steps", "--tree", "--modules"])
+def test_every_view_fits(view, width):
+    done = run("read", OWN / "m_llama_sdpa_stack.json.gz", view, width=width)
+    assert done.returncode == 0
+    assert fits(done.stdout, width)
+    assert len(done.stdout.splitlines()) > 5
+
+
+def test_the_math_backend_runs_20_kernels_and_the_header_says_why_others_say_23():
+    text = " ".join(run("read", OWN / "p3_sdpa_math.json.gz").stdout.split())
+    assert "20 kernels · no copies · 2.623 ms" in text
+    assert "as PyTorch's does, shows 23 kernels a step and 9.827 ms; true are 20 and 7.871 ms" in text
+
+
+def test_json_is_whole_and_has_no_nan():
+    done = run("read", OWN / "p3_naive.json.gz", "--json")
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    content = json.loads(done.stdout, parse_constant=refuse)
+    assert content["schema"] == 1
+    assert content["per_step"]["kernels"] == {"value": 5, "min": 5, "max": 5}
+    assert content["counts"]["launches"] == 21
+    assert content["counts"]["unlinked_time_ns"] == 84832
+    assert content["trace"]["devices"][0]["compute_capability"] == "9.0"
+    assert [row["name"] for row in content["kernels"] if row["unlinked"]] == [
+        "nvjet_sm90_tst_64x512_64x2_1x2_h_bz_coopB_NNT"
+    ]
+
+
+def test_json_has_the_tree_and_the_modules_when_asked():
+    content = json.loads(run("read", OWN / "m_llama_sdpa_stack.json.gz", "--json", "--tree", "--modules").stdout)
+    assert content["modules"][0]["path"] == ["LlamaForCausalLM_0"]
+    assert content["tree"][0]["kind"] == "thread"
+
+
+def test_csv_holds_every_row(tmp_path):
+    done = run("read", OWN / "p3_naive.json.gz", "--csv", tmp_path / "out")
+    assert done.returncode == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["kernels.csv", "ops.csv", "steps.csv"]
+    assert len((tmp_path / "out" / "steps.csv").read_text().splitlines()) == 4
+
+
+@pytest.mark.case("F05")
+def test_a_hostile_name_cannot_move_the_cursor(tmp_path):
+    name = "evil\x1b[2J\x07\r\n[bold]x[/bold] \u202e"
+    path = (
+        Build()
+        .gpu(name)
+        .step(1, 0, 100)
+        .annotation(name, 0, 90)
+        .frame("nn.Module: " + name, 0, 90)
+        .op(name, 5, 50)
+        .kernel(name, ts=200, dur=5, launched=10)
+        .kernel(name, ts=210, dur=5)
+        .write(tmp_path / "evil.json")
+    )
+    for view in ([], ["--kernels"], ["--ops"], ["--tree"], ["--modules"]):
+        done = run("read", path, *view)
+        assert done.returncode == 0, done.stderr
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", done.stdout)
+    assert "evil\\x1b[2J" in run("read", path, "--ops").stdout
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda _path: None, "No such file"),
+        (lambda path: path.write_bytes(b""), "empty"),
+        (lambda path: path.write_text("hello"), "JSON"),
+        (lambda path: path.mkdir(), "without traces"),
+        (lambda path: path.write_text('{"a": 1}'), "trace.json"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, make, words):
+    path = tmp_path / "trace.json"
+    make(path)
+    done = run("read", path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("foretrace: ")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_trace_without_device_activity_is_stated_not_refused(tmp_path):
+    path = Build().op("aten::mm", 0.5, 100).write(tmp_path / "cpu.json")
+    done = run("read", path)
+    assert done.returncode == 0
+    assert "no device activity" in done.stdout
+
+
+def test_modules_without_stacks_say_how_to_get_them():
+    done = run("read", OWN / "p3_naive.json.gz", "--modules")
+    assert done.returncode == 2
+    assert "with_stack=True" in done.stderr
+
+
+@pytest.mark.case("M11")
+def test_a_folder_lists_the_ranks_found_and_missing(tmp_path):
+    for rank in (0, 2):
+        build = Build(distributedInfo={"rank": rank, "world_size": 4}).step(1, 0, 100)
+        build.kernel("k", ts=200, dur=5, launched=10).write(tmp_path / f"rank{rank}.json")
+    content = json.loads(run("read", tmp_path, "--json").stdout)
+    assert [rank["rank"] for rank in content["ranks"]] == [0, 2]
+    assert content["missing"] == [1, 3]
+    text = run("read", tmp_path).stdout
+    assert "No trace of 2 of 4 ranks: 1, 3." in text
+
+
+@pytest.mark.case("M11")
+def test_two_sessions_in_a_folder_are_not_mixed(tmp_path):
+    for name in ("a", "b"):
+        build = Build(distributedInfo={"rank": 0, "world_size": 1}).step(1, 0, 100)
+        build.kernel("k", ts=200, dur=5, launched=10).write(tmp_path / f"{name}.json")
+    content = json.loads(run("read", tmp_path, "--json").stdout)
+    assert len(content["ranks"]) == 2
+    assert "Rank 0 occurs 2 times" in content["notes"][0]
+
+
+def test_version_and_small_reads_are_quick_and_import_no_torch():
+    probe = (
+        "import sys; from foretrace.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('torch', 'ray', 'bokeh', 'pandas') if name in sys.modules], file=sys.stderr)"
+    )
+    for words in (["--version"], ["read", str(OWN / "p3_naive.json.gz"), "--json"]):
+        done = subprocess.run([sys.executable, "-c", probe, *words], capture_output=True, text=True, check=True)
+        assert done.stderr.strip() == "[]"
+
+
+def test_output_that_nobody_reads_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -m foretrace read {OWN / 'm_llama_eager.json.gz'} --json | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "{"
+    assert done.stderr == ""
