@@ -89,7 +89,7 @@ def test_a_variant_that_cannot_run_is_a_row_with_the_reason(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["attention.json", "inplace.json.gz"]
 
 
-def raises(q, k, v):  # noqa: ARG001
+def raises(q, k, v):
     raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 64.00 GiB.\nmore lines")
 
 

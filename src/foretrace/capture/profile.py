@@ -18,6 +18,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from foretrace.capture.device import choose_device
+from foretrace.capture.measure import settle
 from foretrace.capture.needs_torch import import_torch
 from foretrace.errors import CaptureError, UsageError
 
@@ -118,6 +120,11 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
         return self
 
     @property
+    def written(self) -> Path | None:
+        """Where the trace lies, once it is recorded; a trace without a ``path`` lies there only until it is read."""
+        return self._written
+
+    @property
     def calls_needed(self) -> int:
         """How often ``step()`` must be called until every asked-for step is recorded."""
         return 0 if self.steps is None else self._first + self.steps
@@ -183,19 +190,19 @@ def profile_callable(
     function: Callable[[], Any],
     *,
     steps: int = 3,
-    warmup: int = 3,
+    warmup: int = 10,
     path: str | Path | None = None,
     device: str | None = None,
     with_stack: bool = False,
     profile_memory: bool = False,
 ) -> profile:
-    """Profile ``function()``: ``warmup`` calls beforehand, then the schedule of ``profile``, one call a step.
+    """Profile ``function()``: called beforehand until its times settle, then on the schedule of ``profile``.
 
-    Gives the finished ``profile``, whose ``trace`` is the read trace. Raises as ``profile`` does; what ``function``
-    raises passes through.
+    ``warmup`` is the least number of calls beforehand; each recorded step is one call. Gives the finished
+    ``profile``, whose ``trace`` is the read trace. Raises as ``profile`` does; what ``function`` raises passes
+    through.
     """
-    for _ in range(warmup):
-        function()
+    settle(function, choose_device(device), at_least=warmup)
     with profile(steps, path=path, device=device, with_stack=with_stack, profile_memory=profile_memory) as recorded:
         for _ in range(recorded.calls_needed):
             function()

@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 
 # Command: (module below foretrace.cli, one line of help). Written down so that listing them imports nothing.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("run", "Record a trace of your own script or callable, properly, and read it."),
     "attention": ("attention", "Profile attention variants at one shape and compare them."),
     "read": ("read", "Read a trace: trust, steps, kernels, ops."),
     "kernel": ("kernel", "Take a kernel name apart, token by token."),
