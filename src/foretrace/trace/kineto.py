@@ -18,6 +18,7 @@ __all__ = [
     "LEGACY_CPU_PROCESS",
     "MODULE_FRAME",
     "STEP_NAME",
+    "SYNC_NAME",
     "Category",
 ]
 
@@ -92,3 +93,12 @@ LAUNCH_NAME: Final = re.compile(
 
 # One of these replays a whole captured graph: its activities share its correlation.
 GRAPH_LAUNCHES: Final = frozenset({"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch"})
+
+# Runtime calls in which the host waits for the device, over CUDA, HIP, XPU and driver spellings. `cudaMemcpy` without
+# `Async` waits as well.
+SYNC_NAME: Final = re.compile(
+    r"(?:cuda|hip|xpu|cu)(?:Device|Stream|Event|Ctx|Thread)?Synchronize\w*\Z"
+    r"|(?:cuda|hip|cu)Memcpy(?!\w*(?:Async|Peer))\w*\Z"
+    r"|(?:ur|pi)(?:QueueFinish|EventWait|EventsWait)\Z"
+    r"|ze(?:CommandQueue|Event|EventHost|Fence|FenceHost)Synchronize\Z"
+)
