@@ -76,14 +76,24 @@ def owner_names(trace: Trace) -> tuple[list[str], I64]:
     return [*trace.strings, OUTSIDE], np.where(acts.linked, name, NONE).astype(np.int64)
 
 
+# An odd multiplier spreads each key over all 64 bits (the golden ratio's, as in Fibonacci hashing).
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
 def _groups(keys: list[Any]) -> tuple[I64, I64]:
-    """(group of each row, numbered by first appearance; how often each occurs)."""
-    code = np.zeros(len(keys[0]), np.int64)
-    for key in keys:
-        _, inverse = np.unique(key, return_inverse=True)
-        code = code * (int(inverse.max()) + 1 if inverse.size else 1) + inverse
-        _, code = np.unique(code, return_inverse=True)
-    return code, np.bincount(code) if code.size else np.zeros(0, np.int64)
+    """(for each row the number of its group, how often each occurs): rows of a group are equal in all keys.
+
+    Keys are mixed into one 64-bit number and that is sorted; then each row is compared with its group's first, so
+    that a collision cannot join what differs.
+    """
+    mixed = np.zeros(len(keys[0]), np.uint64)
+    with np.errstate(over="ignore"):
+        for key in keys:
+            mixed = (mixed ^ (mixed >> np.uint64(29)) ^ key.astype(np.int64).view(np.uint64)) * _SPREAD
+    _, first, code = np.unique(mixed, return_index=True, return_inverse=True)
+    if not all((key == key[first[code]]).all() for key in keys):
+        _, code = np.unique(np.stack([key.astype(np.int64) for key in keys]), axis=1, return_inverse=True)
+    return code, np.bincount(code)
 
 
 def kernel_table(trace: Trace, steps: Timeline) -> list[KernelRow]:
@@ -110,9 +120,12 @@ def kernel_table(trace: Trace, steps: Timeline) -> list[KernelRow]:
             acts.category,
         ]
     )
+    grids = _commonest_grids(acts.grid, code, len(sizes))
     order = np.argsort(code, kind="stable")
     bounds = np.concatenate(([0], np.cumsum(sizes)))
-    in_steps = np.isin(acts.step, steps.used) if steps.used else acts.linked
+    used = np.zeros(len(trace.steps) + 1, bool)
+    used[steps.used] = True
+    in_steps = used[acts.step] if steps.used else acts.linked
     total = int(acts.dur[in_steps].sum())
     number = max(1, len(steps.used))
     rows = []
@@ -143,7 +156,7 @@ def kernel_table(trace: Trace, steps: Timeline) -> list[KernelRow]:
                 registers=_known(acts.registers[first], MISSING32),
                 shared_memory=_known(acts.shared_memory[first], MISSING32),
                 block=_dims(acts.block[first], MISSING32),
-                grid=_commonest(acts.grid[members]),
+                grid=grids[at],
                 bytes=int(moved[moved != MISSING].sum()) if (moved != MISSING).any() else None,
                 reported_occupancy_pct=_known(acts.occupancy_pct[first], MISSING32),
                 device=_known(acts.device[first], MISSING),
@@ -165,11 +178,16 @@ def _dims(values: Any, missing: int) -> tuple[int, int, int] | None:
     return None if (values == missing).any() else (int(values[0]), int(values[1]), int(values[2]))
 
 
-def _commonest(grids: Any) -> tuple[int, int, int] | None:
-    known = grids[(grids != MISSING).all(axis=1)]
-    if not len(known):
-        return None
-    if (known == known[0]).all():
-        return _dims(known[0], MISSING)
-    values, counts = np.unique(known, axis=0, return_counts=True)
-    return _dims(values[np.argmax(counts)], MISSING)
+def _commonest_grids(grid: Any, code: I64, groups: int) -> list[tuple[int, int, int] | None]:
+    """For each group its commonest grid, None where no grid is known; of equally common ones the first in the file."""
+    result: list[tuple[int, int, int] | None] = [None] * groups
+    known = np.flatnonzero((grid != MISSING).all(axis=1))
+    if not known.size:
+        return result
+    pair, sizes = _groups([code[known], *(grid[known, axis] for axis in range(3))])
+    first = np.full(len(sizes), len(known), np.int64)
+    np.minimum.at(first, pair, np.arange(len(known)))
+    rows = known[first]
+    for at in np.lexsort((-first, sizes)):
+        result[int(code[rows[at]])] = _dims(grid[rows[at]], MISSING)
+    return result

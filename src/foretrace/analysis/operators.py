@@ -12,13 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foretrace.trace.kineto import Category
-from foretrace.trace.model import TimeFault
-from foretrace.trace.nesting import forest
-
 if TYPE_CHECKING:
     from foretrace.trace.model import Trace
-    from foretrace.trace.raw import I64
+    from foretrace.trace.raw import I32, I64
 
 __all__ = ["OpRow", "cpu_self_times", "device_times", "op_table"]
 
@@ -43,10 +39,7 @@ class OpRow:
 
 def cpu_self_times(trace: Trace) -> I64:
     """For each op, its length less what lies directly inside it on its thread, in nanoseconds."""
-    rows = trace.rows
-    host = trace.rows_of(Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER)
-    host = host[rows.fault[host] == TimeFault.NONE]
-    woods = forest(rows.thread[host], rows.ts[host], rows.end[host])
+    rows, host, woods = trace.rows, trace.host_rows, trace.host_forest
     inner = np.flatnonzero(woods.parent >= 0)
     outer = woods.parent[inner]
     inside = np.minimum(woods.end[inner], woods.end[outer]) - woods.start[inner]
@@ -96,7 +89,7 @@ def op_table(trace: Trace) -> list[OpRow]:
     if not len(ops):
         return []
     name = trace.rows.name[ops.row]
-    labels, code = np.unique(name, return_inverse=True)
+    labels, code = _codes(name, len(trace.strings))
     size = len(labels)
     own, total = device_times(trace)
     alone = _outermost(trace, name)
@@ -115,6 +108,16 @@ def op_table(trace: Trace) -> list[OpRow]:
     ]
     table.sort(key=lambda row: (-row.device_self_ns, -row.device_total_ns, -row.cpu_total_ns, row.name))
     return table
+
+
+def _codes(values: I32, limit: int) -> tuple[I64, I64]:
+    """(distinct values, for each value its place among them); values lie in [0, limit)."""
+    seen = np.zeros(limit, bool)
+    seen[values] = True
+    labels = np.flatnonzero(seen)
+    place = np.zeros(limit, np.int64)
+    place[labels] = np.arange(len(labels))
+    return labels, place[values]
 
 
 def _sums(code: I64, values: I64, size: int) -> I64:

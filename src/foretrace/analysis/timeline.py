@@ -17,6 +17,7 @@ import numpy as np
 
 from foretrace.analysis.intervals import union_length
 from foretrace.trace.kineto import DEVICE_CATEGORIES, Category
+from foretrace.trace.model import TimeFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,8 +164,8 @@ class Timeline:
     """All steps, and the figures over them."""
 
     steps: list[Step]
-    window: Step
-    """The whole file as one step: what per-step figures are of where there are no steps."""
+    window: Step | None
+    """The whole file as one step, where there are no steps: what per-step figures are of then."""
     used: list[int]
     """Positions of the steps that the figures are over."""
     host_starts: tuple[int, ...]
@@ -173,7 +174,7 @@ class Timeline:
     @cached_property
     def per_step(self) -> PerStep:
         """Figures over the used steps, or over the whole file."""
-        chosen = [self.steps[at] for at in self.used] or [self.window]
+        chosen = [self.steps[at] for at in self.used] if self.window is None else [self.window]
         busy = Spread.of([step.busy_ns for step in chosen])
         period, source = self._period(chosen)
         share = (
@@ -224,8 +225,9 @@ def timeline(trace: Trace) -> Timeline:
     """Steps, and the figures over them."""
     acts = trace.activities
     number = len(trace.steps)
-    order = np.argsort(acts.step, kind="stable")
-    ranked = acts.step[order]
+    narrow = acts.step.astype(np.int16) if number < 1 << 15 else acts.step
+    order = np.argsort(narrow, kind="stable")
+    ranked = narrow[order]
     low = np.searchsorted(ranked, np.arange(number), side="left")
     high = np.searchsorted(ranked, np.arange(number), side="right")
     widths = trace.steps.end - trace.steps.ts
@@ -234,12 +236,15 @@ def timeline(trace: Trace) -> Timeline:
         _step(trace, order[low[at] : high[at]], trace.step_names[at], int(widths[at]), cold=cold and at == 0)
         for at in range(number)
     ]
-    host = trace.rows_of(Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER, Category.PYTHON)
-    host = host[trace.rows.fault[host] == 0]
-    span = int(trace.rows.end[host].max() - trace.rows.ts[host].min()) if host.size else 0
-    window = _step(trace, np.flatnonzero(acts.linked), "whole file", span, cold=False)
+    window = None if number else _step(trace, np.flatnonzero(acts.linked), "whole file", _host_span(trace), cold=False)
     used = list(range(1 if cold else 0, number))
     return Timeline(steps=steps, window=window, used=used, host_starts=tuple(int(start) for start in trace.steps.ts))
+
+
+def _host_span(trace: Trace) -> int:
+    host = trace.rows_of(Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER, Category.PYTHON)
+    host = host[trace.rows.fault[host] == TimeFault.NONE]
+    return int(trace.rows.end[host].max() - trace.rows.ts[host].min()) if host.size else 0
 
 
 def _is_cold(widths: list[int]) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from foretrace.trace.nesting import Forest
     from foretrace.trace.raw import I64, RawTrace
 
 __all__ = ["link"]
@@ -41,9 +42,9 @@ def link(raw: RawTrace, *, path: str, file: str, size: int, step: str | None = N
     rows, origin = _rows(raw)
     is_step = _steps_among(raw, rows, step)
     steps = _steps(rows, is_step)
-    ops = _ops(raw, rows, is_step)
+    ops, woods = _ops(raw, rows, is_step)
     runtime = np.flatnonzero((rows.category == Category.RUNTIME) | (rows.category == Category.DRIVER))
-    activities = _activities(raw, rows, ops, steps, runtime=runtime, is_step=is_step)
+    activities = _activities(raw, rows, steps, woods=woods, runtime=runtime, is_step=is_step)
     rank, world_size = _distributed(raw.header)
     return Trace(
         file=file,
@@ -99,10 +100,9 @@ def _rows(raw: RawTrace) -> tuple[Rows, int]:
 
 def _far(ts: I64) -> npt.NDArray[np.bool_]:
     """Starts that lie far from the middle. Median and median deviation do not move for a minority of outliers."""
-    middle = int(np.median(ts))
-    away = np.abs(ts.astype(np.float64) - middle)
-    if away.max() <= _FAR_NS:
+    if int(ts.max()) - int(ts.min()) <= _FAR_NS:
         return np.zeros(len(ts), bool)
+    away = np.abs(ts.astype(np.float64) - float(np.median(ts)))
     result: npt.NDArray[np.bool_] = away > max(_FAR_NS, _FAR_DEVIATIONS * float(np.median(away)))
     return result
 
@@ -153,7 +153,8 @@ def _steps(rows: Rows, is_step: npt.NDArray[np.bool_]) -> Steps:
     return Steps(row=chosen, ts=rows.ts[chosen], end=rows.end[chosen])
 
 
-def _ops(raw: RawTrace, rows: Rows, is_step: npt.NDArray[np.bool_]) -> Ops:
+def _ops(raw: RawTrace, rows: Rows, is_step: npt.NDArray[np.bool_]) -> tuple[Ops, tuple[I64, Forest]]:
+    """The ops, and those whose times are believed with their nesting."""
     keep = ~is_step[raw.ops.row]
     columns = {
         name: getattr(raw.ops, name)[keep]
@@ -162,12 +163,11 @@ def _ops(raw: RawTrace, rows: Rows, is_step: npt.NDArray[np.bool_]) -> Ops:
     row = columns["row"]
     timed = np.flatnonzero(rows.fault[row] == TimeFault.NONE)
     parent = np.full(len(row), NONE, np.int64)
-    if timed.size:
-        at = row[timed]
-        inner = forest(rows.thread[at], rows.ts[at], rows.end[at]).parents()
-        parent[timed] = np.where(inner >= 0, timed[inner], NONE)
+    woods = rows.forest(row[timed])
+    inner = woods.parents()
+    parent[timed] = np.append(timed, NONE)[inner]
     forward = _forward_ops(raw, rows, columns)
-    return Ops(parent=parent, forward=forward, **columns)
+    return Ops(parent=parent, forward=forward, **columns), (timed, woods)
 
 
 def _forward_ops(raw: RawTrace, rows: Rows, ops: dict[str, Any]) -> I64:
@@ -205,7 +205,13 @@ def _forward_ops(raw: RawTrace, rows: Rows, ops: dict[str, Any]) -> I64:
 
 
 def _activities(
-    raw: RawTrace, rows: Rows, ops: Ops, steps: Steps, *, runtime: I64, is_step: npt.NDArray[np.bool_]
+    raw: RawTrace,
+    rows: Rows,
+    steps: Steps,
+    *,
+    woods: tuple[I64, Forest],
+    runtime: I64,
+    is_step: npt.NDArray[np.bool_],
 ) -> Activities:
     source = raw.activities
     row = source.row
@@ -214,7 +220,8 @@ def _activities(
     linked = np.flatnonzero((launch >= 0) & (rows.fault[np.maximum(launch, 0)] == TimeFault.NONE))
     at = launch[linked]
     owner, outer, step = (np.full(len(row), NONE, np.int64) for _ in range(3))
-    owner[linked] = _owners(rows, ops, at)
+    timed_ops, nesting = woods
+    owner[linked] = np.append(timed_ops, NONE)[nesting.innermost(rows.thread[at], rows.ts[at])]
     orphans = linked[owner[linked] < 0]
     outer[orphans] = _outer_ranges(rows, launch[orphans], is_step)
     step[linked] = _steps_of(steps, rows.ts[at])
@@ -269,13 +276,6 @@ def _launch_of(rows: Rows, row: Any, runtime: I64) -> I64:
     return result
 
 
-def _owners(rows: Rows, ops: Ops, launch: I64) -> I64:
-    timed = np.flatnonzero(rows.fault[ops.row] == TimeFault.NONE)
-    at = ops.row[timed]
-    found = forest(rows.thread[at], rows.ts[at], rows.end[at]).innermost(rows.thread[launch], rows.ts[launch])
-    return np.where(found >= 0, timed[found], NONE) if timed.size else found
-
-
 def _outer_ranges(rows: Rows, launch: I64, is_step: npt.NDArray[np.bool_]) -> I64:
     if not launch.size:
         return launch
@@ -283,9 +283,8 @@ def _outer_ranges(rows: Rows, launch: I64, is_step: npt.NDArray[np.bool_]) -> I6
     ranges = np.flatnonzero(kinds & ~is_step & (rows.fault == TimeFault.NONE))
     if not ranges.size:
         return np.full(len(launch), NONE, np.int64)
-    woods = forest(rows.thread[ranges], rows.ts[ranges], rows.end[ranges])
-    found = woods.innermost(rows.thread[launch], rows.ts[launch])
-    return np.where(found >= 0, ranges[found], NONE)
+    found = rows.forest(ranges).innermost(rows.thread[launch], rows.ts[launch])
+    return np.append(ranges, NONE)[found]
 
 
 def _steps_of(steps: Steps, time: I64) -> I64:

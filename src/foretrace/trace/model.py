@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from foretrace.trace.kineto import DEVICE_CATEGORIES, Category
+from foretrace.trace.nesting import Forest, forest, nesting_order
 from foretrace.trace.raw import MISSING, MISSING32, MISSING_FLOAT
 
 if TYPE_CHECKING:
@@ -84,6 +85,18 @@ class Rows:
         """End of each row, exclusive."""
         return self.ts + self.dur
 
+    @cached_property
+    def order(self) -> I64:
+        """All rows by thread, start, longest first, file order: sorted once for all forests."""
+        return nesting_order(self.thread, self.ts, self.end)
+
+    def forest(self, chosen: I64) -> Forest:
+        """The nesting of some rows (ascending), told by their positions in ``chosen``."""
+        place = np.full(len(self), NONE, np.int64)
+        place[chosen] = np.arange(len(chosen))
+        ranked = place[self.order]
+        return forest(self.thread[chosen], self.ts[chosen], self.end[chosen], ranked[ranked >= 0])
+
     def __len__(self) -> int:
         return len(self.ts)
 
@@ -129,6 +142,18 @@ class Activities:
         return self.ts + self.dur
 
     @cached_property
+    def streams(self) -> list[I64]:
+        """The activities of each (device, stream) whose times are believed, by start."""
+        timed = np.flatnonzero(self.timed)
+        if not timed.size:
+            return []
+        order = timed[np.argsort(self.ts[timed], kind="stable")]
+        for column in (self.stream, self.device):
+            order = order[np.argsort(column[order], kind="stable")]
+        change = (np.diff(self.stream[order]) != 0) | (np.diff(self.device[order]) != 0)
+        return np.split(order, np.flatnonzero(change) + 1)
+
+    @cached_property
     def linked(self) -> npt.NDArray[np.bool_]:
         """A recorded launch is known."""
         return self.launch >= 0
@@ -167,6 +192,13 @@ class Steps:
 
     def __len__(self) -> int:
         return len(self.row)
+
+
+def _among(category: U8, wanted: tuple[Category, ...]) -> npt.NDArray[np.bool_]:
+    chosen = np.zeros(256, bool)
+    chosen[list(wanted)] = True
+    result: npt.NDArray[np.bool_] = chosen[category]
+    return result
 
 
 @dataclass(frozen=True)
@@ -242,8 +274,7 @@ class Trace:
 
     def rows_of(self, *categories: Category) -> I64:
         """The rows of some categories, in file order."""
-        wanted = np.isin(self.rows.category, np.array(categories, np.uint8))
-        return np.flatnonzero(wanted)
+        return np.flatnonzero(_among(self.rows.category, categories))
 
     def op_path(self, op: int) -> list[int]:
         """The ops around an op, outermost first, itself last (positions in ``ops``)."""
@@ -282,6 +313,18 @@ class Trace:
         return bool((self.rows.category == Category.PYTHON).any())
 
     @cached_property
+    def host_rows(self) -> I64:
+        """Ops, annotations and runtime calls whose times are believed, steps included, in file order."""
+        chosen = np.zeros(len(Category) + 1, bool)
+        chosen[[Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER]] = True
+        return np.flatnonzero(chosen[self.rows.category] & (self.rows.fault == TimeFault.NONE))
+
+    @cached_property
+    def host_forest(self) -> Forest:
+        """The nesting of ``host_rows``, told by their positions there."""
+        return self.rows.forest(self.host_rows)
+
+    @cached_property
     def span_ns(self) -> int:
         """From the earliest start to the latest end of the rows whose times are believed."""
         good = self.rows.fault == TimeFault.NONE
@@ -291,7 +334,7 @@ class Trace:
 
     def count(self, *categories: Category) -> int:
         """How many rows have one of these categories."""
-        return int(np.isin(self.rows.category, np.array(categories, np.uint8)).sum())
+        return int(np.count_nonzero(_among(self.rows.category, categories)))
 
     @property
     def kernels(self) -> int:

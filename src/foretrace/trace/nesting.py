@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from foretrace.trace.raw import I32, I64
 
-__all__ = ["Forest", "forest"]
+__all__ = ["Forest", "forest", "nesting_order"]
 
 NONE = -1
 
@@ -64,9 +66,8 @@ class Forest:
 
     def parents(self) -> I64:
         """For each of the given ranges, which of them is its parent, or -1."""
-        result = np.full(len(self.original), NONE, np.int64)
-        inner = np.flatnonzero(self.parent >= 0)
-        result[self.original[inner]] = self.original[self.parent[inner]]
+        result = np.empty(len(self.original), np.int64)
+        result[self.original] = np.append(self.original, NONE)[self.parent]
         return result
 
     def depths(self) -> I64:
@@ -82,10 +83,18 @@ class Forest:
         result[self.original] = depth
         return result
 
-    def crossings(self) -> int:
-        """How many ranges end after their parent does."""
-        inner = np.flatnonzero(self.parent >= 0)
-        return int(np.count_nonzero(self.end[inner] > self.end[self.parent[inner]]))
+    def crossings(self, counted: npt.NDArray[np.bool_]) -> int:
+        """How many of the counted ranges end after their parent does; a parent that is not counted is looked past."""
+        counted = counted[self.original]
+        above = self.parent.copy()
+        active = np.flatnonzero(counted & (above >= 0))
+        active = active[~counted[above[active]]]
+        while active.size:
+            above[active] = self.parent[above[active]]
+            active = active[above[active] >= 0]
+            active = active[~counted[above[active]]]
+        inner = np.flatnonzero(counted & (above >= 0))
+        return int(np.count_nonzero(self.end[inner] > self.end[above[inner]]))
 
 
 def _by_thread(thread: I32 | I64) -> list[tuple[int, Any]]:
@@ -101,10 +110,13 @@ def _by_thread(thread: I32 | I64) -> list[tuple[int, Any]]:
     return [(int(thread[part[0]]), part) for part in np.split(order, cuts)]
 
 
-def _order(thread: I32 | I64, start: I64, end: I64) -> I64:
-    """Nesting order. Files are nearly sorted, so ties are put right apart from the sort by time."""
+def nesting_order(thread: I32 | I64, start: I64, end: I64) -> I64:
+    """Positions sorted by (thread, start, longest first, file order).
+
+    Files are nearly sorted, so ties are put right apart from the sort by time.
+    """
     order = np.argsort(start, kind="stable")
-    narrow = thread.astype(np.uint16) if len(thread) and 0 <= thread.min() and thread.max() < 1 << 16 else thread
+    narrow = thread.astype(np.uint16) if len(thread) and thread.min() >= 0 and thread.max() < 1 << 16 else thread
     order = order[np.argsort(narrow[order], kind="stable")]
     tied = (start[order][1:] == start[order][:-1]) & (thread[order][1:] == thread[order][:-1])
     if tied.any():
@@ -117,9 +129,9 @@ def _order(thread: I32 | I64, start: I64, end: I64) -> I64:
     return order.astype(np.int64, copy=False)
 
 
-def forest(thread: I32 | I64, start: I64, end: I64) -> Forest:
-    """The forest of the ranges [start, end) on their threads."""
-    original = _order(thread, start, end)
+def forest(thread: I32 | I64, start: I64, end: I64, order: I64 | None = None) -> Forest:
+    """The forest of the ranges [start, end) on their threads. ``order`` is their nesting order, where it is known."""
+    original = nesting_order(thread, start, end) if order is None else order
     start, end, thread = start[original], end[original], thread[original]
     count = len(original)
     parent = np.arange(-1, count - 1, dtype=np.int64)

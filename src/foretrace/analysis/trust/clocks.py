@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -10,13 +10,10 @@ from foretrace.analysis.intervals import overlaps, union_length
 from foretrace.analysis.trust.doubt import Doubt, kinds_text
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import TimeFault
-from foretrace.trace.nesting import forest
 from foretrace.trace.raw import MISSING
 from foretrace.units import count_text, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from foretrace.analysis.timeline import Timeline
     from foretrace.trace.model import Trace
 
@@ -73,22 +70,11 @@ def absurd_times(trace: Trace, _steps: Timeline) -> Doubt | None:
     )
 
 
-def _streams(trace: Trace) -> Iterator[Any]:
-    """The activities of each (device, stream), those whose times are believed."""
-    acts = trace.activities
-    timed = np.flatnonzero(acts.timed)
-    if not timed.size:
-        return
-    order = timed[np.lexsort((acts.stream[timed], acts.device[timed]))]
-    change = (np.diff(acts.stream[order]) != 0) | (np.diff(acts.device[order]) != 0)
-    yield from np.split(order, np.flatnonzero(change) + 1)
-
-
 def stream_overlap(trace: Trace, _steps: Timeline) -> Doubt | None:
     """Activity that begins before the previous one on its stream has ended."""
     acts = trace.activities
     hidden, time = [], 0
-    for members in _streams(trace):
+    for members in trace.activities.streams:
         late, length = overlaps(acts.ts[members], acts.end[members])
         hidden.append(members[late])
         time += int(length.sum())
@@ -109,18 +95,17 @@ def overrun(trace: Trace, _steps: Timeline) -> Doubt | None:
     """An end time far past the start of the next activity on the stream: a wrong end, not an overlap."""
     acts = trace.activities
     number, worst, culprit, extra = 0, 0, -1, 0
-    for members in _streams(trace):
-        order = members[np.argsort(acts.ts[members], kind="stable")]
-        past = acts.end[order][:-1] - acts.ts[order][1:]
-        usual = float(np.median(acts.dur[order]))
-        wrong = np.flatnonzero(past > max(_OVERRUN_NS, _OVERRUN_LENGTHS * usual))
+    for members in trace.activities.streams:
+        past = acts.end[members][:-1] - acts.ts[members][1:]
+        wrong = np.flatnonzero(past > _OVERRUN_NS)
+        wrong = wrong[past[wrong] > _OVERRUN_LENGTHS * float(np.median(acts.dur[members]))] if wrong.size else wrong
         if not wrong.size:
             continue
         number += len(wrong)
-        extra += int(acts.dur[order].sum()) - union_length(acts.ts[order], acts.end[order])
+        extra += int(acts.dur[members].sum()) - union_length(acts.ts[members], acts.end[members])
         at = wrong[int(np.argmax(past[wrong]))]
         if past[at] > worst:
-            worst, culprit = int(past[at]), int(order[at])
+            worst, culprit = int(past[at]), int(members[at])
     if not number:
         return None
     event = int(trace.rows.index[acts.row[culprit]])
@@ -169,10 +154,8 @@ def whole_microseconds(trace: Trace, _steps: Timeline) -> Doubt | None:
 
 def crossing_ranges(trace: Trace, _steps: Timeline) -> Doubt | None:
     """Host ranges of one thread that overlap without nesting."""
-    rows = trace.rows
-    host = trace.rows_of(Category.CPU_OP, Category.ANNOTATION)
-    host = host[rows.fault[host] == TimeFault.NONE]
-    number = forest(rows.thread[host], rows.ts[host], rows.end[host]).crossings() if host.size else 0
+    kind = trace.rows.category[trace.host_rows]
+    number = trace.host_forest.crossings((kind == Category.CPU_OP) | (kind == Category.ANNOTATION))
     if not number:
         return None
     return Doubt(
