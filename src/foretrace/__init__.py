@@ -27,6 +27,7 @@ from foretrace.errors import (
 )
 
 if TYPE_CHECKING:
+    from foretrace.findings.engine import findings
     from foretrace.report.data import Reading, reading
     from foretrace.trace.load import load_trace as read
     from foretrace.trace.model import Trace
@@ -42,6 +43,7 @@ __all__ = [
     "TraceFormatError",
     "UsageError",
     "__version__",
+    "findings",
     "read",
     "reading",
 ]
@@ -50,6 +52,7 @@ __all__ = [
 _LAZY: Final[dict[str, tuple[str, str]]] = {
     "Reading": ("foretrace.report.data", "Reading"),
     "Trace": ("foretrace.trace.model", "Trace"),
+    "findings": ("foretrace.findings", "findings"),
     "read": ("foretrace.trace.load", "load_trace"),
     "reading": ("foretrace.report.data", "reading"),
 }

@@ -22,6 +22,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "Record a trace of your own script or callable, properly, and read it."),
     "attention": ("attention", "Profile attention variants at one shape and compare them."),
     "read": ("read", "Read a trace: trust, steps, kernels, ops."),
+    "rules": ("rules", "List the findings that exist."),
+    "explain": ("explain", "Explain one finding, and show it in a trace."),
     "kernel": ("kernel", "Take a kernel name apart, token by token."),
 }
 

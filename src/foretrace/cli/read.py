@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foretrace._version import __version__
+from foretrace.cli.fail_on import complain_of, failing_codes
 from foretrace.report.data import SCHEMA, Reading, reading
 from foretrace.trace.folder import load_folder, trace_paths
 from foretrace.trace.load import load_trace
@@ -36,7 +37,11 @@ def print_json(content: Any) -> None:
 @click.option("--steps", is_flag=True, help="Every step.")
 @click.option("--tree", is_flag=True, help="The op tree of one step, with the kernels under each op.")
 @click.option("--modules", is_flag=True, help="Time by nn.Module, where Python stacks were recorded.")
-@click.option("--all", "everything", is_flag=True, help="Nothing folded: all trust lines, all ops of the tree.")
+@click.option("--findings", is_flag=True, help="Every finding in full: what, where, why, what to change.")
+@click.option("--all", "everything", is_flag=True, help="Nothing folded: all trust lines, findings, ops of the tree.")
+@click.option("--select", multiple=True, metavar="CODE", help="Ask only these rules (FT101, FT1, hidden-copy).")
+@click.option("--ignore", multiple=True, metavar="CODE", help="Do not ask these rules.")
+@click.option("--fail-on", multiple=True, metavar="CODE|any", help="Exit with 1 when such a finding is there.")
 @click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
 @click.option("--csv", "csv_folder", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as CSV.")
 def command(
@@ -48,11 +53,15 @@ def command(
     steps: bool,
     tree: bool,
     modules: bool,
+    findings: bool,
     everything: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fail_on: tuple[str, ...],
     step: str | None,
     csv_folder: Path | None,
-) -> None:
-    """Read TRACE: can it be trusted, what is a step, which kernels and ops take the time.
+) -> int:
+    """Read TRACE: can it be trusted, what is a step, which kernels and ops take the time, what is odd.
 
     TRACE is a file, or a folder with the traces of a job's ranks.
     """
@@ -60,16 +69,19 @@ def command(
         paths = trace_paths(trace)
         if len(paths) > 1:
             _read_folder(trace, as_json=as_json, step=step)
-            return
+            return 0
         trace = paths[0]
-    found = reading(load_trace(trace, step=step))
+    failing = failing_codes(fail_on)
+    found = reading(load_trace(trace, step=step), select=select, ignore=ignore)
     if csv_folder is not None:
         for path in found.write_csv(csv_folder):
             click.echo(f"wrote {path}", err=True)
     if as_json:
         print_json(_with_views(found, tree=tree, modules=modules))
-        return
-    _print(found, kernels=kernels, ops=ops, steps=steps, tree=tree, modules=modules, everything=everything)
+    else:
+        views = {"kernels": kernels, "ops": ops, "steps": steps, "tree": tree, "modules": modules, "findings": findings}
+        _print(found, {name for name, asked in views.items() if asked}, everything=everything)
+    return complain_of(found.examination, failing)
 
 
 def _read_folder(folder: Path, *, as_json: bool, step: str | None) -> None:
@@ -105,28 +117,30 @@ def _with_views(found: Reading, *, tree: bool, modules: bool) -> dict[str, Any]:
     return content
 
 
-def _print(
-    found: Reading, *, kernels: bool, ops: bool, steps: bool, tree: bool, modules: bool, everything: bool
-) -> None:
+def _print(found: Reading, views: set[str], *, everything: bool) -> None:
     from foretrace.report import read_text as text  # noqa: PLC0415 - rich is for people
     from foretrace.report.console import console  # noqa: PLC0415 - the same
 
     out: Console = console()
-    if not (kernels or ops or steps or tree or modules):
+    if not views:
         text.print_reading(out, found, everything=everything)
         return
     text.print_title(out, found)
-    if steps:
+    if "steps" in views:
         text.print_steps(out, found)
-    if kernels:
+    if "kernels" in views:
         text.print_kernels(out, found)
-    if ops:
+    if "ops" in views:
         text.print_ops(out, found)
-    if tree:
+    if "tree" in views:
         from foretrace.analysis.tree import step_tree  # noqa: PLC0415 - a view that few ask for
 
         text.print_tree(out, step_tree(found.trace, _chosen_step(found)), everything=everything)
-    if modules:
+    if "modules" in views:
         from foretrace.analysis.modules import module_table  # noqa: PLC0415 - a view that few ask for
 
         text.print_modules(out, module_table(found.trace))
+    if "findings" in views:
+        from foretrace.report.findings_text import print_findings  # noqa: PLC0415 - rich is for people
+
+        print_findings(out, found.examination, per_step=bool(found.timeline.used), everything=everything)

@@ -15,11 +15,13 @@ from foretrace.analysis.operators import OpRow, op_table
 from foretrace.analysis.table import Table
 from foretrace.analysis.timeline import Timeline, timeline
 from foretrace.analysis.trust import Doubt, doubts
+from foretrace.findings.engine import Examination, examine
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import Device
 from foretrace.trace.raw import MISSING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from foretrace.trace.model import Trace
@@ -34,6 +36,10 @@ class Reading:
     """A trace with its tables, computed when asked for."""
 
     trace: Trace
+    select: tuple[str, ...] = ()
+    """Codes or names of the rules to ask; empty means all."""
+    ignore: tuple[str, ...] = ()
+    """The same, of rules not to ask."""
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -54,6 +60,11 @@ class Reading:
     def ops(self) -> list[OpRow]:
         """The op table."""
         return op_table(self.trace)
+
+    @cached_property
+    def examination(self) -> Examination:
+        """Findings, and the rules that could not be asked."""
+        return examine(self.trace, select=self.select, ignore=self.ignore, steps=self.timeline)
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -85,7 +96,7 @@ class Reading:
             "per_step": steps.per_step.to_json(),
             "kernels": [_kernel_json(row) for row in self.kernels],
             "ops": [row.to_json() for row in self.ops],
-            "findings": [],
+            **self.examination.to_json(),
         }
 
     @cached_property
@@ -113,9 +124,9 @@ class Reading:
 _NESTED: Final = ("decoded", "occupancy", "block", "grid")
 
 
-def reading(trace: Trace) -> Reading:
-    """The tables of a trace."""
-    return Reading(trace)
+def reading(trace: Trace, *, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Reading:
+    """The tables and findings of a trace; ``select`` and ``ignore`` name rules by code or name."""
+    return Reading(trace, tuple(select), tuple(ignore))
 
 
 def _table(name: str, rows: list[dict[str, Any]]) -> Table:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from foretrace.report.console import Column, print_grid
 from foretrace.report.escape import ellipsis, plain
+from foretrace.report.findings_text import print_found
 from foretrace.report.labels import bar, short_name
 from foretrace.units import TimeScale, bytes_text, count_text, share_text, time_scale, time_text
 
@@ -35,9 +36,10 @@ __all__ = [
     "print_tree",
 ]
 
-# The first screen: lines of each part, so that all of it fits 30 lines.
-_FIRST_DOUBT_LINES: Final = 7
-_FIRST_KERNELS: Final = 7
+# The first screen: lines of each part, so that all of it fits 30 lines. What the findings take, the tables give.
+_FIRST_DOUBT_LINES: Final = 5
+_FIRST_FINDINGS: Final = 3
+_FIRST_KERNELS: Final = 8
 _FIRST_OPS: Final = 5
 
 
@@ -46,14 +48,16 @@ def print_reading(out: Console, reading: Reading, *, everything: bool = False) -
     print_title(out, reading)
     out.print()
     _facts(out, reading, everything=everything)
+    per_step = bool(reading.timeline.used)
+    found = print_found(out, reading.examination, limit=_FIRST_FINDINGS, per_step=per_step)
     if reading.kernels:
-        print_kernels(out, reading, limit=_FIRST_KERNELS)
+        print_kernels(out, reading, limit=_FIRST_KERNELS - (found + 1) // 2)
     if reading.ops:
-        print_ops(out, reading, limit=_FIRST_OPS)
+        print_ops(out, reading, limit=_FIRST_OPS - found // 2)
     out.print()
-    more = ["--kernels", "--ops", "--tree", "--json"]
+    more = ["--findings", "--kernels", "--ops", "--tree", "--json"]
     if reading.trace.has_steps:
-        more.insert(2, "--steps")
+        more.insert(3, "--steps")
     if reading.trace.has_stacks:
         more.insert(-1, "--modules")
     out.print(Text(" More: " + ", ".join(more), style="dim"))
