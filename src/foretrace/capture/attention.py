@@ -7,11 +7,8 @@ becomes a record with the reason; nothing a variant raises ends the comparison.
 
 from __future__ import annotations
 
-import gc
 import math
-import sys
-import warnings
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -30,11 +27,12 @@ from foretrace.capture.reasons import reason
 from foretrace.capture.recording import Recording, VariantRecord, file_name, shape_info, write_recording
 from foretrace.capture.reference import max_abs_error, reference_output
 from foretrace.capture.target import load_target
+from foretrace.capture.turn import check_output, forget, on_device, variant_calls, warnings_heard
 from foretrace.capture.variants import VARIANTS, is_installed, variant_forward
 from foretrace.errors import CaptureError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import torch
@@ -45,10 +43,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-__all__ = ["BACKWARD", "FORWARD", "MIN_STEPS", "Candidate", "chosen_variants", "record_attention"]
+__all__ = ["MIN_STEPS", "Candidate", "chosen_variants", "record_attention"]
 
-FORWARD: Final = "attn_fwd"
-BACKWARD: Final = "attn_bwd"
 MIN_STEPS: Final = 3
 """Below this, a median over the steps would be no median."""
 
@@ -129,7 +125,7 @@ def record_attention(
     torch = import_torch()
     where = choose_device(device)
     try:
-        with _on(where):
+        with on_device(where):
             inputs = make_inputs(shape, where)
             reference = reference_output(inputs)
             upstream = torch.randn_like(inputs.q.detach()) if shape.training else None
@@ -182,7 +178,7 @@ class _Session:
             return VariantRecord(variant=candidate.name, status="unsupported", reason=candidate.missing)
         trace = self.folder / file_name(candidate.name)
         trace.unlink(missing_ok=True)
-        with _on(self.device), _warnings() as said:
+        with on_device(self.device), warnings_heard() as said:
             try:
                 return self._recorded(candidate, trace)
             except Exception as error:  # noqa: BLE001 (one variant is one case: whatever it raises is its reason)
@@ -190,7 +186,7 @@ class _Session:
                 why = reason(candidate.name, error, said, self.device.type)
                 return VariantRecord(variant=candidate.name, status="unsupported", reason=why)
             finally:
-                _forget(self.device)
+                forget(self.device)
 
     def _recorded(self, candidate: Candidate, trace: Path) -> VariantRecord:
         import torch
@@ -199,10 +195,10 @@ class _Session:
             forward = candidate.build(self.inputs)
             output = forward()
             synchronize(self.device)
-            self._check(output)
+            check_output(output, self.inputs)
             error = max_abs_error(output, self.reference)
             del output
-            plain, annotated = self._calls(forward)
+            plain, annotated = variant_calls(forward, self.inputs, self.upstream)
             settle(plain, self.device, at_least=self.warmup)
             wall = wall_time(plain, self.device)
             memory = peak_memory(plain, self.device)
@@ -222,69 +218,3 @@ class _Session:
             max_abs_error=error if finite else None,
             masked_row=row,
         )
-
-    def _check(self, output: Any) -> None:
-        want = tuple(self.inputs.q.shape)
-        got = tuple(getattr(output, "shape", ()))
-        if got != want:
-            raise CaptureError(f"it returned {type(output).__name__} {list(got)}, not a tensor {list(want)}.")
-
-    def _calls(self, forward: Forward) -> tuple[Forward, Forward]:
-        """One call as it is timed, and the same with its phases annotated as it is profiled."""
-        from torch.autograd import grad
-        from torch.profiler import record_function
-
-        if not self.shape.training:
-
-            def annotated() -> Any:
-                with record_function(FORWARD):
-                    return forward()
-
-            return forward, annotated
-
-        leaves = (self.inputs.q, self.inputs.k, self.inputs.v)
-
-        def both() -> Any:
-            return grad(forward(), leaves, self.upstream)
-
-        def annotated_both() -> Any:
-            with record_function(FORWARD):
-                output = forward()
-            with record_function(BACKWARD):
-                return grad(output, leaves, self.upstream)
-
-        return both, annotated_both
-
-
-@contextmanager
-def _on(device: torch.device) -> Iterator[None]:
-    """Make the device the current one."""
-    if device.type == "cpu":
-        yield
-        return
-    with getattr(import_torch(), device.type).device(device):
-        yield
-
-
-@contextmanager
-def _warnings() -> Iterator[list[warnings.WarningMessage]]:
-    """Collect warnings, those torch gives only once per process included."""
-    torch = import_torch()
-    always = torch.is_warn_always_enabled()
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        torch.set_warn_always(True)
-        try:
-            yield said
-        finally:
-            torch.set_warn_always(always)
-
-
-def _forget(device: torch.device) -> None:
-    """Free what the variant held, compiled code included, so that the next one starts alike."""
-    dynamo = sys.modules.get("torch._dynamo")
-    if dynamo is not None:
-        dynamo.reset()
-    gc.collect()
-    if device.type != "cpu":
-        getattr(import_torch(), device.type).empty_cache()

@@ -20,14 +20,17 @@ __all__ = ["peak_memory", "settle", "wall_time"]
 _AGREE: Final = 0.05  # settled: three batches in a row whose mean times lie within 5 % of each other
 _BATCHES: Final = 3
 _BATCH_NS: Final = 20_000_000
-_SETTLE_NS: Final = 2_000_000_000  # and not longer than this: some machines never settle
+_SETTLE_NS: Final = 2_000_000_000
 _MIN_RUNS: Final = 10
 _MAX_RUNS: Final = 200
 _WALL_NS: Final = 500_000_000  # enough runs to fill half a second
 
 
-def settle(call: Callable[[], Any], device: torch.device, *, at_least: int) -> int:
-    """Call until the time of a call no longer falls or rises, ``at_least`` times in any case; gives the calls made."""
+def settle(call: Callable[[], Any], device: torch.device, *, at_least: int, at_most_ns: int = _SETTLE_NS) -> int:
+    """Call until the time of a call no longer falls or rises, ``at_least`` times in any case; gives the calls made.
+
+    After ``at_most_ns`` it is left at that: some machines never settle.
+    """
     calls = 0
     began = time.perf_counter_ns()
     batch = 1
@@ -45,7 +48,7 @@ def settle(call: Callable[[], Any], device: torch.device, *, at_least: int) -> i
         means.append(took / batch if took >= _BATCH_NS else took / max(batch // 2, 1))
         recent = means[-_BATCHES:]
         agreed = len(recent) == _BATCHES and max(recent) <= (1 + _AGREE) * min(recent)
-        if calls >= at_least and (agreed or time.perf_counter_ns() - began > _SETTLE_NS):
+        if calls >= at_least and (agreed or time.perf_counter_ns() - began > at_most_ns):
             return calls
 
 
