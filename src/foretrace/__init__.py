@@ -27,6 +27,8 @@ from foretrace.errors import (
 )
 
 if TYPE_CHECKING:
+    from foretrace.api import attention
+    from foretrace.capture.profile import profile, profile_callable
     from foretrace.findings.engine import findings
     from foretrace.report.data import Reading, reading
     from foretrace.trace.load import load_trace as read
@@ -43,7 +45,10 @@ __all__ = [
     "TraceFormatError",
     "UsageError",
     "__version__",
+    "attention",
     "findings",
+    "profile",
+    "profile_callable",
     "read",
     "reading",
 ]
@@ -52,7 +57,10 @@ __all__ = [
 _LAZY: Final[dict[str, tuple[str, str]]] = {
     "Reading": ("foretrace.report.data", "Reading"),
     "Trace": ("foretrace.trace.model", "Trace"),
+    "attention": ("foretrace.api", "attention"),
     "findings": ("foretrace.findings", "findings"),
+    "profile": ("foretrace.capture.profile", "profile"),
+    "profile_callable": ("foretrace.capture.profile", "profile_callable"),
     "read": ("foretrace.trace.load", "load_trace"),
     "reading": ("foretrace.report.data", "reading"),
 }

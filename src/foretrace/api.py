@@ -14,7 +14,7 @@ from foretrace.report.comparison import Comparison, comparison
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["attention", "replay"]
+__all__ = ["attention"]
 
 
 def attention(
@@ -37,16 +37,24 @@ def attention(
     output: str | Path | None = None,
     force: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
+    replay: str | Path | None = None,
 ) -> Comparison:
     """Profile attention variants at one shape and compare them, as `foretrace attention` does.
 
     Sizes that are None take the default of the device. ``own`` are variants of your own, callables or
-    MODULE:CALLABLE. Without ``output`` the traces are read and thrown away.
+    MODULE:CALLABLE. Without ``output`` the traces are read and thrown away. ``replay`` reads a recording instead of
+    running: one in the package (``"h200"``), or a folder of traces; of the rest only ``training`` then counts.
 
     Raises:
-        UsageError: An option makes no sense, or ``output`` holds something and ``force`` is off.
+        UsageError: An option makes no sense, ``output`` holds something and ``force`` is off, or there is no such
+            recording.
         CaptureError: torch or the device is missing, or the inputs do not fit.
+        MissingDataError: The folder to replay holds no readable trace.
+        TraceFormatError: Its ``attention.json`` is damaged.
     """
+    if replay is not None:
+        place = recording_folder(str(replay), training=training)
+        return comparison(read_recording(place, VARIANTS), place, replayed=True)
     from foretrace.capture.attention import chosen_variants, record_attention  # noqa: PLC0415 - imports torch
     from foretrace.capture.device import choose_device  # noqa: PLC0415 - the same
 
@@ -77,12 +85,3 @@ def attention(
     folder = Path(output)
     prepare_folder(folder, force=force)
     return record(folder)
-
-
-def replay(name: str | Path, *, training: bool = False) -> Comparison:
-    """Compare the variants of a recording: one in the package (``"h200"``), or a folder of traces.
-
-    Raises ``UsageError``, ``TraceFormatError`` or ``MissingDataError`` when there is nothing to read.
-    """
-    folder = recording_folder(str(name), training=training)
-    return comparison(read_recording(folder, VARIANTS), folder, replayed=True)

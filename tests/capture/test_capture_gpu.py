@@ -2,6 +2,7 @@
 
 import pytest
 
+from agreement import assert_agrees_with_key_averages
 from foretrace.analysis.operators import op_table
 from foretrace.api import attention
 from foretrace.capture.attention import chosen_variants, record_attention
@@ -51,17 +52,9 @@ def test_counts_and_times_agree_with_key_averages(make):
         for _ in range(recorded.calls_needed):
             step()
             recorded.step()
-    trace = recorded.trace
-    assert reading(trace).counts["unlinked"] == 0  # the device was idle when the window opened
-    theirs = {event.key: event for event in recorded.profiler.key_averages()}
-    rows = op_table(trace)
-    assert sum(row.device_self_ns for row in rows) > 0
-    for row in rows:
-        event = theirs[row.name]
-        assert row.calls == event.count, row.name
-        assert row.cpu_total_ns == pytest.approx(1000 * event.cpu_time_total, abs=2), row.name
-        assert row.cpu_self_ns == pytest.approx(1000 * event.self_cpu_time_total, abs=2), row.name
-        assert row.device_self_ns == pytest.approx(1000 * event.self_device_time_total, abs=2), row.name
+    assert reading(recorded.trace).counts["unlinked"] == 0  # the device was idle when the window opened
+    assert sum(row.device_self_ns for row in op_table(recorded.trace)) > 0
+    assert_agrees_with_key_averages(recorded, device=True)
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +92,9 @@ def test_fully_masked_rows(compared):
 
 
 def test_memory_and_wall_time_are_measured(compared):
-    assert compared["naive"]["peak_memory_bytes"] > compared["inplace"]["peak_memory_bytes"]
-    assert compared["flash"]["peak_memory_bytes"] < 100e6
+    scores = 8 * 16 * 1024 * 1024 * 2
+    assert compared["naive"]["peak_memory_bytes"] >= 2 * scores
+    assert compared["flash"]["peak_memory_bytes"] < scores
     assert compared["flash"]["wall_time_ns"]["median"] < compared["naive"]["wall_time_ns"]["median"]
 
 

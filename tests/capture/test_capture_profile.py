@@ -2,6 +2,7 @@
 
 import pytest
 
+from agreement import assert_agrees_with_key_averages
 from foretrace.analysis.operators import op_table
 from foretrace.capture.profile import profile, profile_callable
 from foretrace.errors import CaptureError, UsageError
@@ -23,31 +24,6 @@ def model_step():
     return step
 
 
-def folded(trace):
-    """Ops that are the only child of an op of the same name: PyTorch's table counts parent and child as one."""
-    children = {}
-    for op in range(len(trace.ops)):
-        children.setdefault(int(trace.ops.parent[op]), []).append(op)
-    return {
-        trace.op_name(inner[0])
-        for outer, inner in children.items()
-        if outer >= 0 and len(inner) == 1 and trace.op_name(inner[0]) == trace.op_name(outer)
-    }
-
-
-def assert_agrees(recorded):
-    trace = recorded.trace
-    theirs = {event.key: event for event in recorded.profiler.key_averages()}
-    compared = [row for row in op_table(trace) if row.name not in folded(trace)]
-    assert compared
-    for row in compared:
-        event = theirs[row.name]
-        assert row.calls == event.count, row.name
-        # Both hold nanoseconds; the table has gone through microseconds in floating point.
-        assert row.cpu_total_ns == pytest.approx(1000 * event.cpu_time_total, abs=1), row.name
-        assert row.cpu_self_ns == pytest.approx(1000 * event.self_cpu_time_total, abs=1), row.name
-
-
 def test_op_counts_and_cpu_times_agree_with_key_averages():
     step = model_step()
     with profile(steps=3) as recorded:
@@ -56,7 +32,7 @@ def test_op_counts_and_cpu_times_agree_with_key_averages():
             recorded.step()
     assert len(recorded.trace.steps) == 3
     assert recorded.trace.has_shapes
-    assert_agrees(recorded)
+    assert_agrees_with_key_averages(recorded)
 
 
 def test_a_callable_is_warmed_up_and_recorded_step_by_step(tmp_path):
@@ -66,7 +42,7 @@ def test_a_callable_is_warmed_up_and_recorded_step_by_step(tmp_path):
     assert len(calls) >= 2 + 1 + 2 + 4
     assert recorded.trace.step_names == [f"ProfilerStep#{number}" for number in (3, 4, 5, 6)]
     assert (tmp_path / "a.json").is_file()
-    assert_agrees(recorded)
+    assert_agrees_with_key_averages(recorded)
 
 
 def test_a_block_without_steps_is_one_window():

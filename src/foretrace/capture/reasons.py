@@ -19,6 +19,7 @@ _BACKENDS: Final = {"efficient": "memory efficient", "flash": "flash", "cudnn": 
 _GPU_ONLY: Final = ("efficient", "cudnn")
 _ORIGIN: Final = re.compile(r"\s*\(Triggered internally at .*?\)\s*", re.DOTALL)
 _LENGTH: Final = 400
+_MEMORY_SENTENCES: Final = 3
 
 
 def reason(variant: str, error: BaseException, said: Iterable[WarningMessage], device_type: str) -> str:
@@ -28,6 +29,9 @@ def reason(variant: str, error: BaseException, said: Iterable[WarningMessage], d
     if not told and device_type == "cpu" and variant in _GPU_ONLY:
         # PyTorch's second sentence guesses at something else.
         text = f"{text.partition('. ')[0].rstrip('.')}: on a CPU there is no {variant} kernel."
+    if "out of memory" in text.lower():
+        # What follows is advice about the allocator.
+        text = ". ".join(text.split(". ")[:_MEMORY_SENTENCES]).rstrip(".") + "."
     return text if len(text) <= _LENGTH else text[: _LENGTH - 3].rstrip() + "..."
 
 

@@ -71,7 +71,7 @@ def command(*, replay: str | None, as_json: bool, **options: Any) -> None:
 
     if replay is not None:
         _refuse_with_replay(options)
-        found = api.replay(replay, training=options["training"])
+        found = api.attention(replay=replay, training=options["training"])
     else:
         names = options.pop("variants")
         chosen = None if names is None else [name.strip() for name in names.split(",") if name.strip()]

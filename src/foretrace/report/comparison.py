@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from foretrace.analysis.timeline import Count, PerStep, Spread
+    from foretrace.findings.rule import Finding
     from foretrace.trace.model import Trace
 
 __all__ = ["REFERENCE", "Comparison", "VariantRow", "comparison"]
@@ -84,6 +85,11 @@ class VariantRow:
             if row.launch is not None and row.calls_in_steps:
                 calls[row.launch] = calls.get(row.launch, 0) + row.calls_in_steps
         return sorted(calls, key=lambda name: (-calls[name], name))
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is odd in its trace, the most at stake first."""
+        return () if self.reading is None else self.reading.examination.findings
 
     @property
     def time_ns(self) -> float | None:
@@ -191,7 +197,7 @@ class Comparison:
             "masked_row": record.masked_row,
             "speedup": self.speedup(row),
             "trace": record.trace,
-            "findings": [],
+            "findings": [finding.to_json() for finding in row.findings],
         }
 
     def __str__(self) -> str:

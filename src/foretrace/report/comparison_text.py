@@ -11,8 +11,10 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from foretrace.findings.rule import Severity
 from foretrace.report.console import Column, console, print_grid
 from foretrace.report.escape import plain
+from foretrace.report.findings_text import stake_text
 from foretrace.units import bytes_text, share_text, time_scale
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def print_comparison(out: Console | None, found: Comparison) -> None:
     if rows:
         _print_tables(out, found, rows)
     _print_reasons(out, found)
+    _print_findings(out, found)
     _print_notes(out, found)
 
 
@@ -73,7 +76,7 @@ def _print_title(out: Console, found: Comparison) -> None:
         parts += [_lengths(shape["length"], shape["kv_length"]), f"D {shape['head_dim']}", plain(shape["dtype"])]
         parts += ["causal"] if shape["causal"] else ["not causal"]
         parts += [f"{plain(shape['mask'])} mask"] if shape["mask"] != "none" else []
-    where = f"torch {plain(device['torch'])}" if device["torch"] else ""
+    where = f"torch {plain(device['torch']).partition('+')[0]}" if device["torch"] else ""
     if found.replayed:
         where = f"recorded, {where}" if where else "recorded"
     line = Text(" · ".join(parts), style="bold")
@@ -207,6 +210,24 @@ def _print_reasons(out: Console, found: Comparison) -> None:
         line = Text("cannot run here: " if not row.ok else "beware: ", style="yellow")
         grid.add_row(_name(row), line.append(plain(row.reason or ""), style="default"))
     out.print(Padding(grid, (0, 0, 0, 1), expand=False))
+
+
+def _print_findings(out: Console, found: Comparison) -> None:
+    """The causes, a line each; what follows from one, and the notes, are a `read` of the trace away."""
+    lines = []
+    for row in found.rows:
+        causes = [finding for finding in row.findings if finding.because is None]
+        problems = [finding for finding in causes if finding.severity is Severity.FINDING]
+        for at, finding in enumerate(problems):
+            per_step = row.per_step is not None and row.per_step.steps > 0
+            stake = stake_text(finding, per_step=per_step)
+            lines.append([_name(row) if at == 0 else "", plain(finding.title), stake, plain(finding.code)])
+    if lines:
+        out.print()
+        headings = (("found in", _NAME_WIDTH), ("", _TEXT_WIDTH), ("at stake", _NAME_WIDTH), ("", _NAME_WIDTH))
+        columns = [Column(heading, text=True, least=8, most=most) for heading, most in headings]
+        columns[2:] = [replace(column, text=False) for column in columns[2:]]
+        print_grid(out, columns, lines)
 
 
 def _print_notes(out: Console, found: Comparison) -> None:
