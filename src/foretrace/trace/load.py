@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foretrace.errors import TraceFormatError
 from foretrace.trace.link import link
-from foretrace.trace.parse import parse_events
+from foretrace.trace.read import read_raw
+from foretrace.trace.recognize import what_is_it
 
 if TYPE_CHECKING:
     from foretrace.trace.model import Trace
@@ -26,16 +26,10 @@ def load_trace(path: str | Path, *, step: str | None = None) -> Trace:
     Raises:
         TraceFormatError: there is no such file, or it is no PyTorch profiler trace.
     """
+    raw = read_raw(path)
+    what = what_is_it(raw)
+    if what:
+        raise TraceFormatError(f"{path}: {what}.")
     place = Path(path)
-    try:
-        data = place.read_bytes()
-    except OSError as error:
-        raise TraceFormatError(f"{place}: {error.strerror}.") from error
-    if not data:
-        raise TraceFormatError(
-            f"{place}: an empty file (0 bytes); the profiler did not finish writing it, record again."
-        )
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    raw = parse_events(data, str(place))
-    return link(raw, path=str(place), file=place.name, size=place.stat().st_size, step=step)
+    size = place.stat().st_size if place.is_file() else 0
+    return link(raw, path=str(path), file=place.name, size=size, step=step)

@@ -1,15 +1,21 @@
-"""The reader that needs no compiler: typed msgspec structs."""
+"""The reader of events that needs no compiler: typed msgspec structs, a few megabytes at a time.
+
+A piece of the list that is clean JSON is decoded as a whole; where it is not, the events around the damage are read
+one by one with ``Tokens``, whose grammar is the scanner's. So both readers give the same columns and the same notes.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
 
-from foretrace.errors import TraceFormatError
-from foretrace.trace.kineto import CATEGORIES, LEGACY_CPU_PROCESS, Category
+from foretrace.trace.document import NOTES, Document, Stop
+from foretrace.trace.grammar import RAW_DEPTH, SPACE, Broken, Cut, Tokens
+from foretrace.trace.kineto import CATEGORIES, DEVICE_CATEGORIES, LEGACY_CPU_PROCESS, Category
 from foretrace.trace.raw import (
     MISSING,
     MISSING32,
@@ -21,24 +27,49 @@ from foretrace.trace.raw import (
     RawTrace,
     RowColumns,
 )
-from foretrace.trace.times import has_fraction, nanoseconds
+from foretrace.trace.times import nanoseconds_column
 
-__all__ = ["parse_events"]
+if TYPE_CHECKING:
+    from mmap import mmap
+
+__all__ = ["MsgspecReader", "count_lines", "parse_events"]
+
+_PIECE: Final = 4 << 20
+_SMALLEST_PIECE: Final = 2 << 10
+
+_INT32: Final = 2**31 - 1
+_INT64: Final = 2**63 - 1
+_DEVICE: Final = frozenset(DEVICE_CATEGORIES)
+_LABELS: Final = frozenset({"process_name", "process_labels", "thread_name"})
+_NULL: Final = b"null"
+
+_NEXT_EVENT: Final = re.compile(rb'\{[ \t\n\r]*+"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"')
+_ARGS: Final = re.compile(rb'"args"[ \t\n\r]*+:[ \t\n\r]*+')
+_ERROR_BYTE: Final = re.compile(r"\(byte (\d+)\)")
+_INTEGER: Final = re.compile(r"[ \t\n\r]*[-+]?[0-9]+[ \t\n\r]*")
+_TRIPLE: Final = re.compile(
+    r"[ \t\n\r]*\[[ \t\n\r]*([-+]?[0-9]+)[ \t\n\r]*,[ \t\n\r]*([-+]?[0-9]+)[ \t\n\r]*,"
+    r"[ \t\n\r]*([-+]?[0-9]+)[ \t\n\r]*\][ \t\n\r]*"
+)
+_SPACES: Final = b" \t\n\r"
+_LINE_FEED: Final = 0x0A
+_SHORT_LIST: Final = 2 * RAW_DEPTH
+_LONGEST_TEXT: Final = 4000
 
 
 class _Event(msgspec.Struct, gc=False):
     ph: Any = None
     cat: Any = None
-    name: Any = ""
-    pid: Any = ""
-    tid: Any = ""
+    name: Any = None
+    pid: Any = None
+    tid: Any = None
     ts: msgspec.Raw = msgspec.Raw()
     dur: msgspec.Raw = msgspec.Raw()
     id: Any = None
     args: msgspec.Raw = msgspec.Raw()
 
 
-class _ActivityArgs(msgspec.Struct, gc=False, rename="lower"):
+class _ActivityArgs(msgspec.Struct, gc=False):
     external: Any = msgspec.field(default=None, name="External id")
     external_old: Any = msgspec.field(default=None, name="external id")
     correlation: Any = None
@@ -84,191 +115,461 @@ class _MemoryArgs(msgspec.Struct, gc=False):
     device: Any = msgspec.field(default=None, name="Device Id")
 
 
-_events = msgspec.json.Decoder(list[_Event])
-_activity_args = msgspec.json.Decoder(_ActivityArgs)
-_op_args = msgspec.json.Decoder(_OpArgs)
-_other_args = msgspec.json.Decoder(_OtherArgs)
-_memory_args = msgspec.json.Decoder(_MemoryArgs)
-_anything = msgspec.json.Decoder()
+class _LabelArgs(msgspec.Struct, gc=False):
+    name: Any = msgspec.UNSET
+    labels: Any = msgspec.UNSET
 
-_INT32 = 2**31 - 1
-_INT64 = 2**63 - 1
-_DEVICE = frozenset({Category.KERNEL, Category.MEMCPY, Category.MEMSET})
-_LABELS = frozenset({"process_name", "process_labels", "thread_name"})
+
+_events = msgspec.json.Decoder(list[_Event])
+_text = msgspec.json.Decoder(str)
+_activity_args = msgspec.json.Decoder(_ActivityArgs).decode
+_op_args = msgspec.json.Decoder(_OpArgs).decode
+_other_args = msgspec.json.Decoder(_OtherArgs).decode
+_memory_args = msgspec.json.Decoder(_MemoryArgs).decode
+_label_args = msgspec.json.Decoder(_LabelArgs).decode
+
+_NO_ACTIVITY: Final = _ActivityArgs()
+_NO_OP: Final = _OpArgs()
+_NO_ARGS: Final = _OtherArgs()
+
+_EMPTY: Final = np.empty(0, np.int64)
+
+
+def count_lines(text: bytes | mmap, start: int, stop: int) -> int:
+    """Line feeds in ``text[start:stop]``."""
+    lines = 0
+    for at in range(start, stop, _PIECE):
+        part = np.frombuffer(bytes(text[at : min(at + _PIECE, stop)]), np.uint8)
+        lines += int(np.count_nonzero(part == _LINE_FEED))
+    return lines
+
+
+# ---- values that may be written in several ways ----
 
 
 def _whole(value: Any, limit: int = _INT64, missing: int = MISSING) -> int:
     """An id or count that may be written as a number or as text."""
     if type(value) is int:
         return value if -limit <= value <= limit else missing
-    if isinstance(value, float) and value == value and abs(value) <= limit:  # noqa: PLR0124 - not NaN
-        return int(value)
-    if isinstance(value, str):
-        try:
-            return _whole(int(value), limit, missing)
-        except ValueError:
-            return missing
+    if type(value) is float:
+        return int(value) if abs(value) <= limit else missing
+    if type(value) is str and _INTEGER.fullmatch(value):
+        digits = value.strip()
+        return _whole(int(digits), limit, missing) if len(digits) < _LONGEST_TEXT else _long(digits, limit, missing)
     return missing
 
 
+def _long(digits: str, limit: int, missing: int) -> int:
+    """More digits than ``int`` takes at once: only zeros can stand before what fits."""
+    sign = "-" if digits.startswith("-") else ""
+    rest = digits.lstrip("+-").lstrip("0") or "0"
+    return _whole(int(sign + rest), limit, missing) if len(rest) < _LONGEST_TEXT else missing
+
+
+def _whole32(value: Any) -> int:
+    return _whole(value, _INT32, MISSING32)
+
+
 def _real(value: Any) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
+    if type(value) is float:
+        return value + 0.0
+    if type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            return MISSING_FLOAT
     return MISSING_FLOAT
 
 
-def _triple(value: Any) -> tuple[Any, Any, Any]:
-    """Grid and block: a list of three, or its text."""
-    if isinstance(value, str):
-        try:
-            value = _anything.decode(value.encode())
-        except msgspec.MsgspecError:
-            return (None, None, None)
-    if isinstance(value, list) and len(value) == 3:  # noqa: PLR2004 - x, y, z
-        return (value[0], value[1], value[2])
-    return (None, None, None)
+def _triple(value: Any, limit: int, missing: int) -> tuple[int, int, int]:
+    """Grid and block: a list of three values, or the text of a list of three integers."""
+    if type(value) is str:
+        found = _TRIPLE.fullmatch(value)
+        value = list(found.groups()) if found else None
+    if type(value) is not list or len(value) != 3 or any(type(item) in (list, dict) for item in value):  # noqa: PLR2004
+        return (missing, missing, missing)
+    x, y, z = value
+    return (_whole(x, limit, missing), _whole(y, limit, missing), _whole(z, limit, missing))
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+def _id_text(value: Any) -> str:
+    """A process or thread id as text; a number is cut to a whole one."""
+    if type(value) is str:
+        return value
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, bool):
+        return str(int(value))
+    number = _whole(value)
+    return "" if number == MISSING else str(number)
+
+
+def _string(value: Any) -> str:
+    """A string's text; anything else is no text."""
+    return value if type(value) is str else ""
+
+
+def _deep(raw: bytes) -> bool:
+    """Whether a value nests deeper than what is kept as written."""
+    if len(raw) <= _SHORT_LIST or raw.count(b"[") + raw.count(b"{") <= RAW_DEPTH:
+        return False
+    depth = 0
+    for bracket in re.findall(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', raw):
+        if bracket in (b"[", b"{"):
+            depth += 1
+            if depth > RAW_DEPTH:
+                return True
+        elif bracket in (b"]", b"}"):
+            depth -= 1
+    return False
 
 
 class _Columns:
-    """The columns while they grow."""
+    """A table while it grows: rows of a piece as tuples, earlier pieces as arrays."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+        self.rows: list[tuple[Any, ...]] = []
+        self.count = 0
+        types = {"I64": np.int64, "I32": np.int32, "U8": np.uint8, "F64": np.float64}
+        self.types = [types[kind.__annotations__[name]] for name in kind.__annotations__]
+        self.done: list[list[Any]] = [[] for _ in self.types]
+
+    def settle(self, given: dict[int, Any] | None = None) -> None:
+        """Turn the rows of a piece into arrays; ``given`` columns come as such and are not in the rows."""
+        if not self.rows:
+            return
+        given = given or {}
+        values = iter(zip(*self.rows, strict=True))
+        for at, kind in enumerate(self.types):
+            self.done[at].append(given[at] if at in given else np.array(next(values), kind))
+        self.count += len(self.rows)
+        self.rows = []
+
+    def columns(self) -> Any:
+        """All rows, as the column class."""
+        arrays = []
+        for at, kind in enumerate(self.types):
+            parts, self.done[at] = self.done[at], []
+            arrays.append(np.concatenate(parts) if parts else np.empty(0, kind))
+        return self.kind(*arrays)
+
+
+class MsgspecReader:
+    """Reads whole events into columns."""
 
     def __init__(self) -> None:
-        self.strings: dict[str, int] = {}
-        self.threads: dict[tuple[str, str], int] = {}
-        self.phases: Counter[str] = Counter()
-        self.labels: dict[tuple[str, str, str], str] = {}
-        self.rows: list[tuple[int, ...]] = []
-        self.activities: list[tuple[Any, ...]] = []
-        self.ops: list[tuple[int, ...]] = []
-        self.flows: list[tuple[int, ...]] = []
-        self.memory: list[tuple[int, ...]] = []
-        self.events = 0
-        self.fractions = False
-        self.text_times = False
+        self._strings: dict[str, int] = {}
+        self._raw: dict[bytes, int] = {}
+        self._threads: dict[tuple[str, str], int] = {}
+        self._thread_of: dict[tuple[Any, Any], int] = {}
+        self._phases: Counter[str] = Counter()
+        self._labels: dict[tuple[str, str, str], str] = {}
+        self._rows = _Columns(RowColumns)
+        self._activities = _Columns(ActivityColumns)
+        self._ops = _Columns(OpColumns)
+        self._flows = _Columns(FlowColumns)
+        self._memory = _Columns(MemoryColumns)
+        self._events = 0
+        self._fractions = False
+        self._text_times = False
+        self._piece = _PIECE
+        self._notes: dict[str, tuple[int, int]] = dict.fromkeys(NOTES, (0, 0))
+        self._place = "first"
+        self._comma = 0
 
-    def intern(self, text: str) -> int:
-        return self.strings.setdefault(text, len(self.strings))
+    # ---- what a reader of events does ----
 
-    def intern_raw(self, raw: msgspec.Raw) -> int:
-        data = bytes(raw)
-        return self.intern(data.decode("utf-8", "replace")) if data else MISSING32
+    def scan(self, text: bytes | mmap, at: int, end: int, base: int, /) -> tuple[int, int]:
+        """Read events from ``text[at:end]``; why it stopped and where. ``base`` is the byte of ``text[0]``."""
+        while True:
+            stop, at = self._to_event(text, at, end, base)
+            if stop is not None:
+                return stop, at
+            after = self._piecewise(text, at, end, base)
+            if after == at:
+                stop, after = self._one(text, at, end, base)
+                if stop is not None:
+                    return stop, at
+            at = after
 
-    def thread(self, event: _Event) -> int:
-        key = (_text(event.pid), _text(event.tid))
-        return self.threads.setdefault(key, len(self.threads))
+    def add(self, text: bytes, args_start: int, args_length: int, /) -> bool:
+        """Read one mended event whose args lie elsewhere in the file; whether it was one."""
+        try:
+            event = msgspec.json.decode(text, type=_Event)
+        except (msgspec.MsgspecError, RecursionError):
+            return False
+        self._add([event], [args_start], [args_length])
+        self._place = "event"
+        return True
 
-    def time(self, raw: msgspec.Raw) -> int:
-        data = bytes(raw)
-        if not data:
-            return MISSING
-        if data[:1] == b'"':
-            self.text_times = True
-        if not self.fractions and has_fraction(data):
-            self.fractions = True
-        return nanoseconds(data)
+    def skip(self) -> None:
+        """Leave an event out: it keeps its number."""
+        self._events += 1
+        self._place = "first"
 
-    def add(self, event: _Event, start: int) -> None:
-        index = self.events
-        self.events += 1
-        phase = _text(event.ph)
-        self.phases[phase] += 1
-        if phase == "X":
-            self.add_row(event, index, start)
-        elif phase in ("s", "f"):
-            if event.cat == "fwdbwd":
-                self.flows.append((_whole(event.id), self.thread(event), self.time(event.ts), phase == "s"))
-        elif phase in ("i", "I"):
-            if event.name == "[memory]" and event.args:
-                self.add_memory(event)
-        elif phase == "M" and event.name in _LABELS and event.args:
-            value = _anything.decode(event.args)
-            if isinstance(value, dict):
-                text = value.get("name", value.get("labels"))
-                self.labels[(event.name, _text(event.pid), _text(event.tid))] = _text(text)
+    def restart(self) -> None:
+        """Go on between two events without asking for a comma."""
+        self._place = "first"
 
-    def add_row(self, event: _Event, index: int, start: int) -> None:
-        category = CATEGORIES.get(event.cat, Category.OTHER) if isinstance(event.cat, str) else Category.OTHER
-        if event.cat is None and event.pid == LEGACY_CPU_PROCESS:
-            category = Category.CPU_OP
-        row = len(self.rows)
-        args = bytes(event.args)
-        correlation = external = MISSING
-        if args[:1] == b"{":
-            if category in _DEVICE:
-                found = _activity_args.decode(args)
-                correlation, external = self.ids(found)
-                self.add_activity(row, found)
-            elif category == Category.CPU_OP:
-                op = _op_args.decode(args)
-                correlation, external = self.ids(op)
-                dims = op.dims if bytes(op.dims) else op.dims_old
-                self.ops.append(
+    def notes(self) -> list[tuple[int, int]]:
+        """(count, first byte) for each of ``NOTES``."""
+        return list(self._notes.values())
+
+    def columns(self) -> dict[str, Any]:
+        """What was read, as the fields of a ``RawTrace``; the reader then holds nothing more."""
+        return {
+            "rows": self._rows.columns(),
+            "activities": self._activities.columns(),
+            "ops": self._ops.columns(),
+            "flows": self._flows.columns(),
+            "memory": self._memory.columns(),
+            "strings": list(self._strings),
+            "threads": list(self._threads),
+            "labels": self._labels,
+            "phases": dict(self._phases),
+            "events": self._events,
+            "fractions": self._fractions,
+            "text_times": self._text_times,
+        }
+
+    # ---- from event to event ----
+
+    def _note(self, code: str, byte: int) -> None:
+        count, first = self._notes[code]
+        self._notes[code] = (count + 1, first if count else byte)
+
+    def _to_event(self, text: bytes | mmap, at: int, end: int, base: int) -> tuple[int | None, int]:
+        """Over white space and commas to the next event, or why and where that fails."""
+        while True:
+            found = SPACE.match(text, at, end)
+            at = found.end() if found else at
+            if at >= end:
+                return Stop.MORE, at
+            byte = text[at]
+            if byte == 0x7B:  # noqa: PLR2004 - a brace
+                return None, at
+            if byte == 0x2C:  # noqa: PLR2004 - a comma
+                if self._place != "event":
+                    self._note("extra-comma", base + at)
+                self._place = "comma"
+                self._comma = base + at
+                at += 1
+                continue
+            if byte == 0x5D:  # noqa: PLR2004 - a bracket
+                if self._place == "comma":
+                    self._note("extra-comma", self._comma)
+                return Stop.END, at
+            return Stop.BROKEN, at
+
+    def _one(self, text: bytes | mmap, at: int, end: int, base: int) -> tuple[int | None, int]:
+        """One event by its tokens; why it was not read, or None, and where it ends."""
+        tokens = Tokens(text, end=end)
+        try:
+            event = tokens.event(at)
+        except Cut:
+            return Stop.MORE, at
+        except Broken:
+            return Stop.BROKEN, at
+        missing_comma = self._place == "event"
+        start = base + event.args_start if event.args_start >= 0 else -1
+        if not self.add(event.clean, start, event.args_length if start >= 0 else 0):
+            return Stop.BROKEN, at
+        for note in tokens.notes:
+            self._note(note.code, base + note.at)
+        if missing_comma:
+            self._note("missing-comma", base + at)
+        return None, event.end
+
+    def _piecewise(self, text: bytes | mmap, at: int, end: int, base: int) -> int:
+        """As many whole events as a piece holds and msgspec takes; where they end (``at``, if none)."""
+        if self._place == "event":
+            return at
+        piece = bytes(text[at : min(at + self._piece, end)])
+        full = len(piece) == self._piece
+        boundary = _boundary(piece, len(piece))
+        while boundary > 0:
+            trouble = self._decoded(piece[:boundary], base + at)
+            if trouble < 0:
+                self._piece = min(self._piece * 2, _PIECE) if full else self._piece
+                self._place = "event"
+                return at + boundary
+            self._piece = max(self._piece // 4, _SMALLEST_PIECE)
+            boundary = _boundary(piece, min(trouble, boundary - 1))
+        if full and self._piece < _PIECE:
+            self._piece *= 2
+        return at
+
+    def _decoded(self, piece: bytes, base: int) -> int:
+        """Decode whole events into the columns; -1, or about where msgspec stopped."""
+        try:
+            piece.decode()
+            events = _events.decode(b"[" + piece + b"]")
+        except UnicodeDecodeError as error:
+            return error.start
+        except msgspec.MsgspecError as error:
+            found = _ERROR_BYTE.search(str(error))
+            return int(found.group(1)) - 1 if found else len(piece) // 2
+        except RecursionError:
+            return len(piece) // 2
+        starts = [found.end() for found in _ARGS.finditer(piece)]
+        sizes = [len(event.args) for event in events]
+        with_args = [size for size in sizes if size]
+        if len(starts) != len(with_args):
+            return len(piece) // 2
+        place = iter(starts)
+        self._add(events, [base + next(place) if size else -1 for size in sizes], sizes)
+        return -1
+
+    # ---- columns ----
+
+    def _add(self, events: list[_Event], starts: list[int], sizes: list[int]) -> None:
+        """Take whole events into the columns; ``starts`` and ``sizes`` are those of their args."""
+        phases = [event.ph if type(event.ph) is str else "" for event in events]
+        self._phases.update(phases)
+        index = self._events
+        self._events += len(events)
+        rows, add_row = self._rows, self._rows.rows.append
+        times: list[bytes] = []
+        spans: list[bytes] = []
+        for event, phase, start, size in zip(events, phases, starts, sizes, strict=True):
+            if phase == "X":
+                cat = event.cat
+                if type(cat) is str:
+                    category = CATEGORIES.get(cat, Category.OTHER)
+                else:
+                    legacy = cat is None and event.pid == LEGACY_CPU_PROCESS
+                    category = Category.CPU_OP if legacy else Category.OTHER
+                raw = event.args
+                is_object = size > 0 and bytes(raw)[:1] == b"{"
+                args: Any
+                if category == Category.CPU_OP:
+                    args = _op_args(raw) if is_object else _NO_OP
+                    self._add_op(rows.count + len(rows.rows), args)
+                elif category in _DEVICE:
+                    args = _activity_args(raw) if is_object else _NO_ACTIVITY
+                    self._add_activity(rows.count + len(rows.rows), args)
+                else:
+                    args = _other_args(raw) if is_object else _NO_ARGS
+                external = args.external if args.external is not None else args.external_old
+                name = event.name if type(event.name) is str else ""
+                times.append(bytes(event.ts))
+                spans.append(bytes(event.dur))
+                add_row(
                     (
-                        row,
-                        _whole(op.sequence),
-                        _whole(op.forward_thread),
-                        self.intern_raw(dims),
-                        self.intern_raw(op.types),
-                        self.intern_raw(op.strides),
-                        self.intern_raw(op.concrete),
+                        index,
+                        category,
+                        self._strings.setdefault(name, len(self._strings)),
+                        self._thread(event),
+                        _whole(args.correlation),
+                        _whole(external),
+                        start if is_object else MISSING,
+                        size if is_object else 0,
                     )
                 )
-            else:
-                correlation, external = self.ids(_other_args.decode(args))
-        elif category in _DEVICE:
-            self.add_activity(row, _ActivityArgs())
-        elif category == Category.CPU_OP:
-            self.ops.append((row, MISSING, MISSING, MISSING32, MISSING32, MISSING32, MISSING32))
-        self.rows.append(
-            (
-                index,
-                category,
-                self.intern(_text(event.name)),
-                self.thread(event),
-                self.time(event.ts),
-                self.time(event.dur),
-                correlation,
-                external,
-                start,
-                len(args),
-            )
-        )
+            elif phase in ("s", "f"):
+                if event.cat == "fwdbwd":
+                    thread = self._thread(event)
+                    self._flows.rows.append((_whole(event.id), thread, self._time(event), phase == "s"))
+            elif phase in ("i", "I"):
+                if event.name == "[memory]" and bytes(event.args)[:1] == b"{":
+                    self._add_memory(event)
+            elif phase == "M" and type(event.name) is str and event.name in _LABELS:
+                self._add_label(event)
+            index += 1
+        rows.settle({4: self._times(times), 5: self._times(spans)})
+        for table in (self._activities, self._ops, self._flows, self._memory):
+            table.settle()
 
-    @staticmethod
-    def ids(args: _ActivityArgs | _OpArgs | _OtherArgs) -> tuple[int, int]:
-        external = args.external if args.external is not None else args.external_old
-        return _whole(args.correlation), _whole(external)
+    def _thread(self, event: _Event) -> int:
+        # Keys that are equal have one text: 1, 1.0 and True are all "1".
+        key = (event.pid, event.tid)
+        try:
+            return self._thread_of[key]
+        except KeyError:
+            pass
+        except TypeError:
+            return self._new_thread(event)
+        number = self._thread_of[key] = self._new_thread(event)
+        return number
 
-    def add_activity(self, row: int, args: _ActivityArgs) -> None:
-        grid, block = _triple(args.grid), _triple(args.block)
-        self.activities.append(
+    def _new_thread(self, event: _Event) -> int:
+        return self._threads.setdefault((_id_text(event.pid), _id_text(event.tid)), len(self._threads))
+
+    def _times(self, texts: list[bytes]) -> Any:
+        """Nanoseconds of a column of raw JSON values."""
+        numbers, odd = texts, [row for row, text in enumerate(texts) if text[:1] not in b"0123456789" or not text]
+        decoded: dict[int, bytes] = {}
+        if odd:
+            numbers = texts.copy()
+            for row in odd:
+                text = texts[row]
+                numbers[row] = b"0"
+                if text[:1] == b'"':
+                    self._text_times = True
+                    decoded[row] = numbers[row] = _text.decode(text).encode("utf-8", "replace")
+                elif text[:1] == b"-":
+                    decoded[row] = numbers[row] = text
+        values, fractions = nanoseconds_column(numbers)
+        self._fractions |= fractions
+        for row in odd:
+            if row not in decoded:
+                values[row] = MISSING
+        return values
+
+    def _time(self, event: _Event) -> int:
+        return int(self._times([bytes(event.ts)])[0])
+
+    def _add_activity(self, row: int, args: _ActivityArgs) -> None:
+        self._activities.rows.append(
             (
                 row,
                 _whole(args.device),
                 _whole(args.stream),
                 _whole(args.context),
-                _whole(args.registers, _INT32, MISSING32),
-                _whole(args.shared_memory, _INT32, MISSING32),
-                *(_whole(size) for size in grid),
-                *(_whole(size, _INT32, MISSING32) for size in block),
+                _whole32(args.registers),
+                _whole32(args.shared_memory),
+                *_triple(args.grid, _INT64, MISSING),
+                *_triple(args.block, _INT32, MISSING32),
                 _whole(args.bytes),
-                _whole(args.occupancy, _INT32, MISSING32),
+                _whole32(args.occupancy),
                 _real(args.blocks_per_sm),
                 _real(args.warps_per_sm),
                 _whole(args.graph_node),
             )
         )
 
-    def add_memory(self, event: _Event) -> None:
-        args = _memory_args.decode(event.args)
-        self.memory.append(
+    def _add_op(self, row: int, args: _OpArgs) -> None:
+        dims = bytes(args.dims) or bytes(args.dims_old)
+        self._ops.rows.append(
             (
-                self.time(event.ts),
-                self.thread(event),
+                row,
+                _whole(args.sequence),
+                _whole(args.forward_thread),
+                self._kept(dims),
+                self._kept(bytes(args.types)),
+                self._kept(bytes(args.strides)),
+                self._kept(bytes(args.concrete)),
+            )
+        )
+
+    def _kept(self, raw: bytes) -> int:
+        """A list that is kept as it is written."""
+        if not raw:
+            return MISSING32
+        number = self._raw.get(raw)
+        if number is None:
+            text = (_NULL if _deep(raw) else raw).decode()
+            number = self._raw[raw] = self._strings.setdefault(text, len(self._strings))
+        return number
+
+    def _add_memory(self, event: _Event) -> None:
+        args = _memory_args(event.args)
+        time = self._time(event)
+        self._memory.rows.append(
+            (
+                time,
+                self._thread(event),
                 _whole(args.address),
                 _whole(args.bytes),
                 _whole(args.total_allocated),
@@ -278,55 +579,40 @@ class _Columns:
             )
         )
 
-
-def _column(rows: list[tuple[Any, ...]], at: int, dtype: Any) -> Any:
-    return np.fromiter((row[at] for row in rows), dtype=dtype, count=len(rows))
-
-
-def _columns(kind: Any, rows: list[tuple[Any, ...]]) -> Any:
-    """The rows as the column class asks: dtypes are read from its annotations."""
-    dtypes = {"I64": np.int64, "I32": np.int32, "U8": np.uint8, "F64": np.float64}
-    names = kind.__annotations__
-    return kind(**{name: _column(rows, at, dtypes[names[name]]) for at, name in enumerate(names)})
+    def _add_label(self, event: _Event) -> None:
+        if bytes(event.args)[:1] != b"{":
+            return
+        args = _label_args(event.args)
+        text = args.name if args.name is not msgspec.UNSET else args.labels
+        self._labels[(event.name, _id_text(event.pid), _id_text(event.tid))] = _string(text)
 
 
-def parse_events(data: bytes | memoryview, name: str = "trace") -> RawTrace:
-    """Read a whole trace from its text.
+def _boundary(piece: bytes, before: int) -> int:
+    """The last place before ``before`` where an event seems to end and another to follow, or 0."""
+    at = before
+    while True:
+        at = piece.rfind(b"{", 0, at)
+        if at <= 0:
+            return 0
+        comma = at - 1
+        while comma > 0 and piece[comma] in _SPACES:
+            comma -= 1
+        if piece[comma] != 0x2C or not _NEXT_EVENT.match(piece, at):  # noqa: PLR2004 - a comma
+            continue
+        brace = comma - 1
+        while brace > 0 and piece[brace] in _SPACES:
+            brace -= 1
+        if piece[brace] == 0x7D:  # noqa: PLR2004 - a brace
+            return brace + 1
+
+
+def parse_events(text: bytes, name: str = "trace") -> RawTrace:
+    """Read a trace that is already in memory.
 
     Raises:
         TraceFormatError: the text is no JSON, or holds no list of events.
     """
-    whole = msgspec.json.Decoder(dict[str, msgspec.Raw])
-    head = bytes(data[:64]).lstrip()
-    columns = _Columns()
-    header: dict[str, Any] = {}
-    is_list = head[:1] == b"["
-    try:
-        if is_list:
-            events = msgspec.Raw(data)
-        else:
-            keys = whole.decode(data)
-            if "traceEvents" not in keys:
-                raise TraceFormatError(f"{name}: a JSON file without a list of events (traceEvents).")
-            events = keys.pop("traceEvents")
-            header = {key: _anything.decode(value) for key, value in keys.items()}
-        for event in _events.decode(events):
-            columns.add(event, 0)
-    except msgspec.MsgspecError as error:
-        raise TraceFormatError(f"{name}: not a JSON trace: {error}.") from error
-    return RawTrace(
-        rows=_columns(RowColumns, columns.rows),
-        activities=_columns(ActivityColumns, columns.activities),
-        ops=_columns(OpColumns, columns.ops),
-        flows=_columns(FlowColumns, columns.flows),
-        memory=_columns(MemoryColumns, columns.memory),
-        strings=list(columns.strings),
-        threads=list(columns.threads),
-        events=columns.events,
-        phases=dict(columns.phases),
-        header=header,
-        labels=columns.labels,
-        fractions=columns.fractions,
-        text_times=columns.text_times,
-        is_list=is_list,
-    )
+    reader = MsgspecReader()
+    document = Document(iter([text]), reader, name, count_lines)
+    document.read()
+    return RawTrace(header=document.header, is_list=document.is_list, repairs=document.repairs(), **reader.columns())

@@ -1,0 +1,425 @@
+"""The JSON document around the event list, and what is done where it is damaged.
+
+Everything but whole events is read here, the same for both readers: the top-level keys, the ends of the list and of
+the file, and the way past a broken event. A reader of events (``EventReader``) is only asked to read on from a place
+between two events until the list ends, the text runs out, or something is no event.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from foretrace.errors import TraceFormatError
+from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens, decoded
+from foretrace.trace.raw import Repair
+from foretrace.trace.recognize import foreign_content, foreign_keys
+from foretrace.trace.repair import LOOK_AHEAD, at_header, meaning, mend, next_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from mmap import mmap
+
+__all__ = ["NOTES", "Document", "EventReader", "Stop"]
+
+# A top-level value longer than this is no header of a trace.
+MAX_HEADER: Final = 16 << 20
+
+# The damage that readers of events count by themselves, in the order in which they report it.
+NOTES: Final = ("backslash", "control-character", "bad-utf8", "not-finite", "extra-comma", "missing-comma")
+
+# A mapped file is read in slices, so that an interrupt is heeded and progress can be shown.
+_SLICE: Final = 32 << 20
+
+_FRAGMENT: Final = 60
+
+
+class Stop:
+    """Why a reader of events stopped."""
+
+    END: Final = 0
+    """At the bracket that ends the list."""
+    MORE: Final = 1
+    """At the start of an event that the text does not hold whole, or at its end."""
+    BROKEN: Final = 2
+    """At something that is no event."""
+
+
+class EventReader(Protocol):
+    """Reads whole events into columns."""
+
+    def scan(self, text: bytes | mmap, at: int, end: int, base: int, /) -> tuple[int, int]:
+        """Read events from ``text[at:end]``; why it stopped and where. ``base`` is the byte of ``text[0]``."""
+
+    def add(self, text: bytes, args_start: int, args_length: int, /) -> bool:
+        """Read one mended event whose args lie elsewhere in the file; whether it was one."""
+
+    def skip(self) -> None:
+        """Leave an event out: it keeps its number."""
+
+    def restart(self) -> None:
+        """Go on between two events without asking for a comma."""
+
+    def notes(self) -> list[tuple[int, int]]:
+        """(count, first byte) for each of ``NOTES``."""
+
+
+class Document:
+    """One trace file while it is read.
+
+    Args:
+        pieces: the text; a map of the whole file comes as the only piece.
+        reader: takes the events.
+        name: the file, for messages.
+        count_lines: line feeds in a part of a text.
+        progress: called now and then with the bytes that were read.
+    """
+
+    def __init__(
+        self,
+        pieces: Iterator[bytes | mmap],
+        reader: EventReader,
+        name: str,
+        count_lines: Callable[[bytes | mmap, int, int], int],
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.reader = reader
+        self.name = name
+        self.header: dict[str, Any] = {}
+        self.is_list = False
+        self._found_list = False
+        self._pieces = pieces
+        self._count_lines = count_lines
+        self._progress = progress
+        self._text: bytes | mmap = b""
+        self._base = 0
+        self._lines = 0
+        self._whole = False
+        self._repairs: dict[str, Repair] = {}
+        self._looked_again = 0
+
+    # ---- the text ----
+
+    def _more(self, at: int) -> int | None:
+        """Take in the next piece, dropping what lies before ``at``; where that now stands, or None at the end."""
+        if self._whole:
+            return None
+        piece = next(self._pieces, None)
+        if piece is None:
+            self._whole = True
+            return None
+        text = self._text
+        if not text:
+            self._text = piece
+            return at
+        self._lines += self._count_lines(text, 0, at)
+        self._text = bytes(text[at:]) + bytes(piece)
+        self._base += at
+        return 0
+
+    def _hold(self, at: int, size: int) -> int:
+        """Take in text until ``size`` bytes from ``at`` are there, or all there are; where ``at`` now stands."""
+        while len(self._text) - at < size:
+            moved = self._more(at)
+            if moved is None:
+                break
+            at = moved
+        return at
+
+    def _space(self, at: int) -> int:
+        """The next byte that is no white space, or the end of all text."""
+        while True:
+            found = SPACE.match(self._text, at)
+            at = found.end() if found else at
+            if at < len(self._text):
+                return at
+            moved = self._more(at)
+            if moved is None:
+                return at
+            at = moved
+
+    # ---- damage ----
+
+    def _line(self, byte: int) -> int:
+        return self._lines + self._count_lines(self._text, 0, byte - self._base) + 1
+
+    def _note(self, code: str, byte: int, count: int = 1, *, line: int = 0) -> None:
+        before = self._repairs.get(code)
+        if before:
+            total = before.count + count
+            self._repairs[code] = Repair(code, total, before.byte, before.line, meaning(code, total))
+        else:
+            self._repairs[code] = Repair(code, count, byte, line or self._line(byte), meaning(code, count))
+
+    def _note_events(self, seen: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Take over what the reader counted since the last time."""
+        notes = self.reader.notes()
+        if notes != seen:
+            for code, (count, byte), (before, _) in zip(NOTES, notes, seen, strict=True):
+                if count > before:
+                    self._note(code, byte if not before else 0, count - before)
+        return notes
+
+    def position(self) -> int:
+        """Bytes of text taken in."""
+        return self._base + len(self._text)
+
+    def line(self) -> int:
+        """The last line taken in."""
+        return self._line(self.position())
+
+    def repairs(self) -> list[Repair]:
+        """All damage that was read past, in the order of its first place."""
+        return sorted(self._repairs.values(), key=lambda repair: (repair.byte, repair.code))
+
+    # ---- the document ----
+
+    def read(self) -> None:
+        """Read all of it.
+
+        Raises:
+            TraceFormatError: it is no JSON with a list of events.
+        """
+        at = self._hold(0, 4)
+        if bytes(self._text[:3]) == b"\xef\xbb\xbf":
+            at += 3
+        at = self._space(at)
+        if at >= len(self._text):
+            raise TraceFormatError(f"{self.name}: an empty file; the profiler did not finish writing it, record again.")
+        if self._text[at] == 0x5B:  # noqa: PLR2004 - a bracket
+            self.is_list = True
+            at = self._events(at + 1)
+            if at >= 0:
+                self._end(at)
+        elif self._text[at] == 0x7B:  # noqa: PLR2004 - a brace
+            self._members(at + 1)
+        else:
+            head = bytes(self._text[:4096])
+            what = foreign_content(head, self.name) or "it is no JSON: it begins with " + _shown(head)
+            raise TraceFormatError(f"{self.name}: {what}.")
+
+    def _end(self, at: int) -> None:
+        """After the end of the document."""
+        at = self._space(at)
+        if at < len(self._text):
+            self._note("trailing-text", self._base + at)
+
+    def _members(self, at: int) -> None:
+        """The top-level object, from behind its brace."""
+        comma = -1
+        while True:
+            at = self._space(at)
+            if at >= len(self._text):
+                self._cut_header(at)
+                return
+            byte = self._text[at]
+            if byte == 0x7D:  # noqa: PLR2004 - a brace
+                if comma >= 0:
+                    self._note("extra-comma", comma)
+                self._finish(at)
+                self._end(at + 1)
+                return
+            if byte == 0x2C:  # noqa: PLR2004 - a comma
+                if comma >= 0:
+                    self._note("extra-comma", comma)
+                comma = self._base + at
+                at += 1
+                continue
+            comma = -1
+            at = self._member(at)
+            if at < 0:
+                return
+
+    def _finish(self, at: int) -> None:
+        """Complain where the document held no events."""
+        if self._found_list:
+            return
+        what = foreign_keys(self.header)
+        if what:
+            raise TraceFormatError(f"{self.name}: {what}.")
+        byte = self._base + at
+        keys = ", ".join(list(self.header)[:5])
+        held = f"its top-level keys are {keys}" if keys else "it has no top-level keys"
+        raise TraceFormatError(
+            f"{self.name}: a JSON file without a list of events (traceEvents) up to byte {byte}; {held}."
+        )
+
+    def _cut_header(self, at: int) -> None:
+        self._finish(at)
+        self._note("cut-off-header", self._base + at)
+
+    def _member(self, at: int) -> int:
+        """One top-level key and its value; where it ends, or -1 where nothing more can be read."""
+        grown = 0
+        while True:
+            tokens = Tokens(self._text, lax=True)
+            tokens.nest.append(True)
+            tokens.begin(at)
+            try:
+                value, name = tokens.key(at)
+                if name == "traceEvents":
+                    break
+                what = foreign_keys({**self.header, name: None})
+                if what and not self._found_list:
+                    raise TraceFormatError(f"{self.name}: {what}.")
+                tokens.begin(value)
+                end = tokens.value(value)
+                clean = tokens.clean(end)
+                if end == len(self._text) and not self._whole:
+                    raise Cut  # noqa: TRY301 - a number may go on
+                self._keep(name, clean, tokens, value)
+            except Cut:
+                grown = max(2 * grown, 2 * (len(self._text) - at), 1 << 16)
+                if self._whole or len(self._text) - at > MAX_HEADER:
+                    return self._give_up(at)
+                at = self._hold(at, grown)
+            except Broken as broken:
+                return self._broken_member(at, broken.at)
+            else:
+                return end
+        if self._text[value] != 0x5B:  # noqa: PLR2004 - a bracket
+            if self._found_list:
+                return self._broken_member(at, value)
+            raise TraceFormatError(f"{self.name}: traceEvents is no list (byte {self._base + value}).")
+        return self._events(value + 1)
+
+    def _keep(self, name: str, clean: bytes, tokens: Tokens, start: int) -> None:
+        try:
+            self.header[name] = json.loads(clean)
+        except (ValueError, RecursionError):
+            self._note("header", self._base + start)
+            return
+        for note in tokens.notes:
+            self._note(note.code, self._base + note.at)
+
+    def _give_up(self, at: int) -> int:
+        """A top-level value that does not end."""
+        if not self._found_list:
+            what = foreign_keys(self.header) or "no list of events (traceEvents) was found"
+            raise TraceFormatError(f"{self.name}: {what}: its first key without an end is at byte {self._base + at}.")
+        self._note("cut-off-header" if self._whole else "header", self._base + at)
+        return -1
+
+    def _broken_member(self, at: int, broken: int) -> int:
+        """A top-level key or value that is no JSON: go on at the event list, if that is still to come."""
+        self._note("header", self._base + at)
+        if self._found_list:
+            return -1
+        place = self._text.find(b'"traceEvents"', at + 1)
+        while place < 0 and len(self._text) - at < MAX_HEADER:
+            moved = self._more(at)
+            if moved is None:
+                break
+            at = moved
+            place = self._text.find(b'"traceEvents"', at + 1)
+        if place < 0:
+            fragment = _shown(bytes(self._text[broken : broken + _FRAGMENT]))
+            raise TraceFormatError(
+                f"{self.name}: no JSON at byte {self._base + broken},"
+                f" line {self._line(self._base + broken)}: {fragment}."
+            )
+        return place
+
+    # ---- the event list ----
+
+    def _events(self, at: int) -> int:
+        """The event list, from behind its bracket to behind its end; -1 where it does not end."""
+        reader = self.reader
+        self._found_list = True
+        reader.restart()
+        seen = reader.notes()
+        limit = at + _SLICE
+        while True:
+            if limit <= at:
+                limit = at + _SLICE
+            why, at = reader.scan(self._text, at, min(limit, len(self._text)), self._base)
+            seen = self._note_events(seen)
+            if self._progress:
+                self._progress(self._base + at)
+            if why == Stop.END:
+                at = self._space(at + 1)
+                go_on = self._list_goes_on(at)
+                if go_on < 0:
+                    return at
+                self._note("bracket", self._base + at)
+                reader.restart()
+                at = go_on
+                continue
+            if why == Stop.MORE and limit < len(self._text) and limit - at <= MAX_EVENT:
+                limit += _SLICE
+                continue
+            if why == Stop.MORE and len(self._text) - at <= MAX_EVENT:
+                moved = self._more(at)
+                if moved is not None:
+                    at = moved
+                    limit = at + _SLICE
+                    continue
+                if at >= len(self._text):
+                    self._note("cut-off", self._base + at)
+                    return -1
+            at = self._mend(at)
+            if at < 0:
+                return -1
+            if at_header(self._text, at):
+                self._note("bracket", self._base + at)
+                return at
+
+    def _list_goes_on(self, at: int) -> int:
+        """Whether another event follows the bracket that ended the list: where, or -1."""
+        at = self._hold(at, 4096)
+        if at >= len(self._text):
+            return -1
+        if self._text[at] == 0x2C:  # noqa: PLR2004 - a comma
+            found = SPACE.match(self._text, at + 1)
+            at = found.end() if found else at + 1
+            if at < len(self._text) and self._text[at] == 0x7B:  # noqa: PLR2004 - a brace
+                return at
+        return -1
+
+    def _mend(self, at: int) -> int:
+        """Past a broken event: where to go on, or -1 at the end of all events."""
+        reader = self.reader
+        at = self._hold(at, LOOK_AHEAD)
+        if at_header(self._text, at):
+            return at
+        mended = mend(self._text, at, whole=self._whole)
+        base = self._base
+        if mended.event:
+            event = mended.event
+            start = base + event.args_start if event.args_start >= 0 else -1
+            if reader.add(event.clean, start, event.args_length if start >= 0 else 0):
+                for note in mended.notes:
+                    self._note(note.code, base + note.at)
+                return mended.go_on
+            self._note("broken-event", base + at)
+            reader.skip()
+            return mended.go_on
+        is_event = self._text[at] == 0x7B  # noqa: PLR2004 - a brace
+        start, line = base + at, self._line(base + at)
+        go_on = mended.go_on if mended.go_on >= 0 else self._search(at)
+        if go_on < 0:
+            self._note("cut-off", start, line=line)
+            return -1
+        self._note("broken-event" if is_event else "garbage", start, line=line)
+        if is_event:
+            reader.skip()
+        else:
+            reader.restart()
+        return go_on
+
+    def _search(self, at: int) -> int:
+        """The next event anywhere after a place that nothing near follows, or -1."""
+        while True:
+            found = next_event(self._text, at + 1)
+            if found >= 0:
+                return found
+            at = max(at, len(self._text) - 4096)
+            moved = self._more(at)
+            if moved is None:
+                return -1
+            at = moved
+
+
+def _shown(text: bytes) -> str:
+    """A short stretch of text for a message, with nothing in it that a terminal would obey."""
+    return ascii(decoded(text[:_FRAGMENT])[0])

@@ -1,0 +1,182 @@
+"""Compressed streams as what they hold: gzip, zstd, xz and bzip2, told by their first bytes.
+
+A stream that is cut or damaged gives what it holds; what is wrong with it is left in ``damage``, for the trust header.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from foretrace.errors import TraceFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+__all__ = ["Inflated", "Readable", "compression"]
+
+# Small enough for the caches, large enough to cost nothing.
+_IN: Final = 256 << 10
+_OUT: Final = 1 << 20
+_MAGIC: Final = 16
+
+_SKIPPABLE_FRAME: Final = b"\x2a\x4d\x18"
+
+_NO_ZSTD: Final = (
+    "the file is compressed with zstd, for which Python before 3.14 needs a package:"
+    ' pip install "foretrace[zstd]", or unpack it with `zstd -d` first'
+)
+
+
+class Readable(Protocol):
+    """Anything with ``read``."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+
+
+def compression(head: bytes) -> str | None:
+    """The compression of a stream, by its first bytes."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        return "gzip"
+    if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == _SKIPPABLE_FRAME and head[0] >> 4 == 5):  # noqa: PLR2004
+        return "zstd"
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return "xz"
+    if head.startswith(b"BZh") and head[4:10] == b"1AY&SY":
+        return "bzip2"
+    return None
+
+
+def _gzip(_: Readable) -> Any:
+    from isal import igzip_lib  # noqa: PLC0415 - only when needed
+
+    return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+
+
+def _xz(_: Readable) -> Any:
+    import lzma  # noqa: PLC0415 - only when needed
+
+    return lzma.LZMADecompressor()
+
+
+def _bzip2(_: Readable) -> Any:
+    import bz2  # noqa: PLC0415 - only when needed
+
+    return bz2.BZ2Decompressor()
+
+
+class _Zstandard:
+    """All frames of a stream by the ``zstandard`` package, whose decompressors do not bound what they return."""
+
+    eof = needs_input = False
+
+    def __init__(self, package: Any, stream: Readable) -> None:
+        self._begun = b""
+        self._stream = stream
+        self._reader = package.ZstdDecompressor().stream_reader(self, read_across_frames=True)
+        self.unused_data = b""
+
+    def read(self, size: int) -> bytes:
+        """The stream, for the package: first what was already taken from it."""
+        piece, self._begun = self._begun[:size], self._begun[size:]
+        return piece or self._stream.read(size)
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        """The next piece, as the decompressors of the standard library give it."""
+        self._begun += data
+        piece: bytes = self._reader.read(size)
+        self.eof = not piece
+        return piece
+
+
+def _zstd(stream: Readable) -> Any:
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return importlib.import_module(name).ZstdDecompressor()
+        except ImportError:
+            continue
+    try:
+        return _Zstandard(importlib.import_module("zstandard"), stream)
+    except ImportError as error:
+        raise TraceFormatError(_NO_ZSTD) from error
+
+
+_MAKERS: Final[dict[str, Callable[[Readable], Any]]] = {"gzip": _gzip, "zstd": _zstd, "xz": _xz, "bzip2": _bzip2}
+
+
+class Inflated:
+    """A compressed stream, read as what it holds.
+
+    Args:
+        stream: the compressed bytes.
+        kind: what ``compression`` said.
+    """
+
+    def __init__(self, stream: Readable, kind: str) -> None:
+        self.damage = ""
+        """What is wrong with the compressed stream, if anything."""
+        self._stream = stream
+        self._kind = kind
+        self._pieces = self._inflated()
+        self._left = b""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes of the content; none at the end."""
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            if len(piece) <= size:
+                return piece
+            self._left = piece
+        piece, self._left = self._left[:size], self._left[size:]
+        return piece
+
+    def _inflated(self) -> Generator[bytes, None, None]:
+        """All members (frames, streams), one after the other; zero bytes behind one are padding."""
+        rest = b""
+        while True:
+            rest = rest.lstrip(b"\0")
+            if len(rest) < _MAGIC:
+                more = self._stream.read(_IN)
+                rest = (rest + more).lstrip(b"\0")
+                if more and len(rest) < _MAGIC:
+                    continue
+                if not rest:
+                    return
+            if compression(rest) != self._kind:
+                self.damage = f"bytes that are no {self._kind} follow the compressed data: ignored"
+                return
+            try:
+                rest = yield from self._member(_MAKERS[self._kind](self._stream), rest)
+            except TraceFormatError:
+                raise
+            except (ArithmeticError, EOFError, OSError, ValueError, RuntimeError) as error:
+                self._broken(error)
+                return
+            except Exception as error:
+                # The packages' own errors share no base: isal.IsalError, lzma.LZMAError, zstd.ZstdError.
+                if type(error).__module__ in ("builtins", __name__):
+                    raise
+                self._broken(error)
+                return
+
+    def _broken(self, error: Exception) -> None:
+        self.damage = f"the {self._kind} data is damaged ({error}): what could be unpacked before it is read"
+
+    def _member(self, member: Any, rest: bytes) -> Generator[bytes, None, bytes]:
+        """The content of one member; returns what follows it."""
+        while True:
+            piece = member.decompress(rest, _OUT)
+            if piece:
+                yield piece
+            if member.eof:
+                unused: bytes = member.unused_data
+                return unused
+            rest = b""
+            if member.needs_input:
+                rest = self._stream.read(_IN)
+                if not rest:
+                    self.damage = f"the {self._kind} data is cut off: what could be unpacked is read"
+                    return b""
