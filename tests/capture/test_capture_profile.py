@@ -35,6 +35,19 @@ def test_op_counts_and_cpu_times_agree_with_key_averages():
     assert_agrees_with_key_averages(recorded)
 
 
+def test_steps_iterates_until_all_are_recorded():
+    step = model_step()
+    with profile(steps=2, wait=0, warmup=1) as recorded:
+        numbers = []
+        for number in recorded.steps():
+            numbers.append(number)
+            step()
+    assert numbers == [0, 1, 2]
+    assert recorded.trace.step_names == ["ProfilerStep#1", "ProfilerStep#2"]
+    with pytest.raises(UsageError, match="give it a number"), profile(steps=None) as whole:
+        next(whole.steps())
+
+
 def test_a_callable_is_warmed_up_and_recorded_step_by_step(tmp_path):
     calls = []
     step = model_step()

@@ -204,9 +204,8 @@ class _Session:
             memory = peak_memory(plain, self.device)
             device = "cpu" if self.device.type == "cpu" else None
             with profile(self.steps, path=trace, device=device) as recorded:
-                for _ in range(recorded.calls_needed):
+                for _ in recorded.steps():
                     annotated()
-                    recorded.step()
             row = masked_row(candidate.build, self.shape, self.device)
         finite = math.isfinite(error)
         return VariantRecord(

@@ -1,10 +1,11 @@
 """``foretrace.profile``: torch.profiler with warm-up, schedule, shapes and export done right.
 
     with foretrace.profile(steps=3) as p:
-        for batch in batches:
+        for _ in p.steps():
             train(batch)
-            p.step()
     p.trace
+
+or, in a loop of your own, ``p.step()`` at the end of each iteration.
 
 The first calls of ``step()`` pass unrecorded (a wait, then the profiler's own warm-up); the device is synchronized
 right before the first recorded step and right after the last, never in between, so that no step is charged for
@@ -24,7 +25,7 @@ from foretrace.capture.needs_torch import import_torch
 from foretrace.errors import CaptureError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
     from foretrace.trace.model import Trace
@@ -72,7 +73,7 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
         if path is not None and not str(path).endswith(_SUFFIXES):
             raise UsageError(f"the trace would be written to {path}; its name must end in .json or .json.gz.")
         self.path = None if path is None else Path(path)
-        self.steps = steps
+        self._steps = steps
         self._first = wait + warmup
         self._calls = 0
         self._trace: Trace | None = None
@@ -114,7 +115,7 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
         return schedule
 
     def __enter__(self) -> Self:
-        if self.steps is None:
+        if self._steps is None:
             self._synchronize()
         self.profiler.__enter__()
         return self
@@ -127,7 +128,18 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
     @property
     def calls_needed(self) -> int:
         """How often ``step()`` must be called until every asked-for step is recorded."""
-        return 0 if self.steps is None else self._first + self.steps
+        return 0 if self._steps is None else self._first + self._steps
+
+    def steps(self) -> Iterator[int]:
+        """Iterate as often as it takes until every asked-for step is recorded, with a ``step()`` after each.
+
+        Raises ``UsageError`` where the whole block is recorded, so that no number of steps was asked for.
+        """
+        if self._steps is None:
+            raise UsageError("foretrace.profile(steps=None) records the whole block; give it a number to use steps().")
+        for number in range(self.calls_needed):
+            yield number
+            self.step()
 
     def step(self) -> None:
         """Say that a step has ended (and the next begins)."""
@@ -143,7 +155,7 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
             return
         if self._written is not None and self._calls < self.calls_needed:
             warnings.warn(
-                f"step() was called {self._calls} times, so fewer than the {self.steps} steps asked for were "
+                f"step() was called {self._calls} times, so fewer than the {self._steps} steps asked for were "
                 f"recorded whole; call it {self.calls_needed} times.",
                 stacklevel=2,
             )
@@ -178,7 +190,7 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
         return self._trace
 
     def _why_nothing(self) -> str:
-        if self.steps is None:
+        if self._steps is None:
             return "no trace was recorded yet; leave the with block of foretrace.profile first."
         return (
             f"no step was recorded: step() was called {self._calls} times; call it at the end of each iteration, "
@@ -204,9 +216,8 @@ def profile_callable(
     """
     settle(function, choose_device(device), at_least=warmup)
     with profile(steps, path=path, device=device, with_stack=with_stack, profile_memory=profile_memory) as recorded:
-        for _ in range(recorded.calls_needed):
+        for _ in recorded.steps():
             function()
-            recorded.step()
     return recorded
 
 
