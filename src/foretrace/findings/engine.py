@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from foretrace.errors import ForetraceError, RuleError, UsageError
@@ -74,8 +74,15 @@ def examine(
             unasked.append(NotApplicable(check.rule.code, check.rule.name, lacking))
         else:
             found.extend(_ask(check, trace))
+    found = _with_shared_changes(found)
     found.sort(key=lambda item: (item.severity is Severity.NOTE, -item.at_stake_ns, item.code))
     return Examination(tuple(found), tuple(unasked))
+
+
+def _with_shared_changes(found: list[Finding]) -> list[Finding]:
+    """What follows from another finding has that one's change, where that one is there."""
+    changes = {cause.code: cause.change for cause in reversed(found) if cause.because is None}
+    return [replace(item, change=changes[item.because]) if item.because in changes else item for item in found]
 
 
 def chosen_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Check]:

@@ -11,22 +11,38 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.timeline import Timeline, timeline
+from foretrace.findings.attention_weights import WeightsWanted, weights_wanted
+from foretrace.findings.flex_calls import FlexCalls, flex_calls
 from foretrace.findings.name_index import NameIndex
 from foretrace.findings.rule import Evidence
+from foretrace.findings.sdpa_calls import SdpaCalls, SdpaKind, sdpa_calls
+from foretrace.findings.unfused_attention import UnfusedAttention, unfused_attention
+from foretrace.names.decode import decode
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
 from foretrace.trace.nesting import Forest, forest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from foretrace.analysis.dispatch.decide import Verdict
     from foretrace.findings.name_index import Bools
-    from foretrace.trace.model import Trace
+    from foretrace.names.decoded import Decoded
+    from foretrace.trace.model import Device, Trace
     from foretrace.trace.raw import I32, I64
 
-__all__ = ["EVIDENCE", "Facts", "facts_of"]
+__all__ = ["CAUSES", "EVIDENCE", "MATH_PATH", "UNCOMPILED_FLEX", "Facts", "facts_of"]
 
 EVIDENCE: Final = 8
 """Events a finding shows: the first of one step; the count says how many there are."""
 
+MATH_PATH: Final = "FT105"
+UNCOMPILED_FLEX: Final = "FT107"
+CAUSES: Final = (None, MATH_PATH, UNCOMPILED_FLEX)
+"""Findings that others follow from: what they run inside themselves is theirs."""
+
+_CAPABILITY_WORDS: Final = 2
+_IN_PATHS: Final = (Category.CPU_OP, Category.ANNOTATION)
 _BACKWARD: Final = "autograd::engine::evaluate_function"
 _MEMO: Final = "_facts"
 
@@ -187,7 +203,102 @@ class Facts:
         result: Bools = self.climb(ops, self.backward_ops) >= 0
         return result
 
+    # Attention.
+
+    @cached_property
+    def sdpa(self) -> SdpaCalls:
+        """Calls of ``scaled_dot_product_attention``."""
+        return sdpa_calls(self)
+
+    @cached_property
+    def flex(self) -> FlexCalls:
+        """Calls of FlexAttention that ran op by op."""
+        return flex_calls(self)
+
+    @cached_property
+    def unfused(self) -> UnfusedAttention:
+        """Attention written out as products and a softmax, outside the two."""
+        return unfused_attention(self)
+
+    @cached_property
+    def weights_wanted(self) -> WeightsWanted | None:
+        """Calls of `nn.MultiheadAttention` that hand out their weights; None where there are none."""
+        return weights_wanted(self)
+
+    @cached_property
+    def verdicts(self) -> dict[SdpaKind, dict[str, Verdict]]:
+        """What dispatch says of the kinds of call it was asked about."""
+        return {}
+
+    # Kernels.
+
+    @cached_property
+    def decoded(self) -> list[Decoded]:
+        """What each distinct activity name says: by position in ``activity_names.strings``."""
+        device = self.device.name if self.device is not None else None
+        return [decode(name, device=device) for name in self.activity_names.strings]
+
+    def activities_where(self, wanted: Callable[[Decoded], bool], activities: I64 | None = None) -> I64:
+        """Of these activities (default: the counted ones) those whose name is wanted; each name is asked once."""
+        chosen = self.counted if activities is None else activities
+        flag = np.array([wanted(decoded) for decoded in self.decoded] or [False], bool)
+        return chosen[flag[self.activity_names.code[chosen]]] if chosen.size else chosen
+
+    def what(self, activity: int) -> Decoded:
+        """What an activity's name says."""
+        return self.decoded[int(self.activity_names.code[activity])]
+
+    @cached_property
+    def device(self) -> Device | None:
+        """The device that most activity ran on, if the file describes it."""
+        numbers = self.trace.activities.device[self.counted]
+        if not numbers.size:
+            return None
+        values, counts = np.unique(numbers, return_counts=True)
+        return self.trace.device(int(values[np.argmax(counts)]))
+
+    @cached_property
+    def capability(self) -> tuple[int, int] | None:
+        """The device's compute capability, as (9, 0); None where it has none or the file does not say."""
+        words = (self.device.compute_capability or "").split(".") if self.device else []
+        return (int(words[0]), int(words[1])) if len(words) == _CAPABILITY_WORDS else None
+
+    @cached_property
+    def device_name(self) -> str:
+        """The device's name, or ``the device``."""
+        return (self.device.name if self.device else "") or "the device"
+
+    # What follows from what.
+
+    @cached_property
+    def cause(self) -> I64:
+        """For each counted activity, which finding it follows from, as a position in ``CAUSES``."""
+        result = np.zeros(len(self.counted), np.int64)
+        math = self.sdpa.of_backend("math")
+        if math.size:
+            result[self.under(math) >= 0] = CAUSES.index(MATH_PATH)
+        if len(self.flex):
+            result[self.flex.call_of_activity >= 0] = CAUSES.index(UNCOMPILED_FLEX)
+        return result
+
+    def by_cause(self, activities: I64) -> list[tuple[str | None, I64]]:
+        """Counted activities by the finding they follow from (its code, or None), None first."""
+        if not activities.size:
+            return []
+        cause = self.cause[np.searchsorted(self.counted, activities)]
+        return [(CAUSES[number], activities[cause == number]) for number in np.unique(cause)]
+
     # Figures.
+
+    @property
+    def per(self) -> str:
+        """``a step``, or ``in the file`` where there are no steps: what counts are of."""
+        return "a step" if self.has_steps else "in the file"
+
+    @cached_property
+    def step_device_ns(self) -> float:
+        """Device time of all counted activity a step."""
+        return self.device_ns(self.counted)
 
     def per_step(self, total: float) -> float:
         """A total over the counted steps as a figure of one step."""
@@ -203,76 +314,72 @@ class Facts:
 
     # Where things come from.
 
-    def op_around(self, rows: I64) -> I64:
-        """For each row of a runtime call, the innermost op around its start, or -1."""
-        result = np.full(len(rows), NONE, np.int64)
-        trace, columns = self.trace, self.trace.rows
-        threads = columns.thread[rows]
-        op_threads = columns.thread[trace.ops.row]
-        for thread in np.unique(threads):
-            chosen = np.flatnonzero(threads == thread)
-            moments = np.sort(columns.ts[rows[chosen]])
-            ops = np.flatnonzero(op_threads == thread)
-            start, end = columns.ts[trace.ops.row[ops]], columns.end[trace.ops.row[ops]]
-            # Only ops that hold one of the moments need sorting, and those are few.
-            holds = np.searchsorted(moments, start) < np.searchsorted(moments, end)
-            ops, start, end = ops[holds], start[holds], end[holds]
-            woods = forest(np.zeros(len(ops), np.int32), start, end)
-            found = woods.innermost(np.zeros(len(chosen), np.int32), columns.ts[rows[chosen]])
-            if ops.size:
-                result[chosen] = np.where(found >= 0, ops[np.maximum(found, 0)], NONE)
+    @cached_property
+    def host_parent(self) -> I64:
+        """For each row, the row of the op, annotation, step or runtime call around it on its thread, or -1."""
+        rows = self.trace.host_rows
+        above = self.trace.host_forest.parents()
+        result = np.full(len(self.trace.rows), NONE, np.int64)
+        inner = np.flatnonzero(above >= 0)
+        result[rows[inner]] = rows[above[inner]]
         return result
 
     @cached_property
-    def _annotations(self) -> tuple[I64, Forest]:
-        rows = self.trace.rows
-        found = self.trace.rows_of(Category.ANNOTATION)
-        found = found[(rows.fault[found] == TimeFault.NONE) & ~np.isin(found, self.trace.steps.row)]
-        return found, forest(rows.thread[found], rows.ts[found], rows.end[found])
+    def op_at(self) -> I64:
+        """For each row, its position in ``ops``, or -1."""
+        result = np.full(len(self.trace.rows), NONE, np.int64)
+        result[self.trace.ops.row] = np.arange(len(self.trace.ops))
+        return result
 
-    def path(self, row: int, op: int) -> tuple[str, ...]:
-        """Names of the annotations and ops around a row, outermost first; ``op`` is the innermost op around it."""
-        trace, rows = self.trace, self.trace.rows
-        around = [int(trace.ops.row[at]) for at in trace.op_path(op)] if op >= 0 else []
-        annotations, woods = self._annotations
-        if annotations.size:
-            spot = int(woods.innermost(rows.thread[row : row + 1], rows.ts[row : row + 1])[0])
-            parents = self._annotation_parents
-            while spot >= 0:
-                around.append(int(annotations[spot]))
-                spot = int(parents[spot])
-        around.sort(key=lambda at: (int(rows.ts[at]), -int(rows.dur[at]), at))
-        return tuple(trace.name(at) for at in around if at != row)
+    def op_around(self, rows: I64) -> I64:
+        """For each row of a runtime call, the innermost op around it, or -1."""
+        above = self.host_parent[rows]
+        active = np.flatnonzero(above >= 0)
+        active = active[self.op_at[above[active]] < 0]
+        while active.size:
+            above[active] = self.host_parent[above[active]]
+            active = active[above[active] >= 0]
+            active = active[self.op_at[above[active]] < 0]
+        return np.where(above >= 0, self.op_at[above], NONE)
+
+    def path(self, row: int) -> tuple[str, ...]:
+        """Names of the annotations and ops around a row, outermost first."""
+        trace, found = self.trace, []
+        above = int(self.host_parent[row])
+        while above >= 0:
+            if trace.rows.category[above] in _IN_PATHS and above not in self._step_rows:
+                found.append(trace.name(above))
+            above = int(self.host_parent[above])
+        return tuple(reversed(found))
 
     @cached_property
-    def _annotation_parents(self) -> I64:
-        return self._annotations[1].parents()
+    def _step_rows(self) -> frozenset[int]:
+        return frozenset(self.trace.steps.row.tolist())
 
     # Evidence.
 
-    def evidence_of_calls(self, rows: I64, ops: I64, limit: int = EVIDENCE) -> tuple[Evidence, ...]:
-        """Runtime calls with the innermost op around each (-1: none): the first few of the first step with any."""
-        return self._shown(rows, ops, rows, self.step_of(self.trace.rows.ts[rows]), limit)
+    def evidence_of_rows(self, rows: I64, limit: int = EVIDENCE) -> tuple[Evidence, ...]:
+        """Host events: the first few of the first step with any."""
+        return self._shown(rows, rows, self.step_of(self.trace.rows.ts[rows]), limit)
 
     def evidence_of_ops(self, ops: I64, limit: int = EVIDENCE) -> tuple[Evidence, ...]:
         """Ops: the first few of the first step with any."""
-        rows = self.trace.ops.row[ops].astype(np.int64)
-        return self._shown(rows, self.trace.ops.parent[ops], rows, self.step_of(self.trace.rows.ts[rows]), limit)
+        return self.evidence_of_rows(self.trace.ops.row[ops].astype(np.int64), limit)
 
     def evidence_of(self, activities: I64, limit: int = EVIDENCE) -> tuple[Evidence, ...]:
         """Activities, with what encloses their launches: the first few of the first step with any."""
         acts = self.trace.activities
         rows = acts.row[activities].astype(np.int64)
-        return self._shown(rows, acts.owner[activities], acts.launch[activities], acts.step[activities], limit)
+        return self._shown(rows, acts.launch[activities], acts.step[activities], limit)
 
-    def _shown(self, rows: I64, ops: I64, hosts: I64, step: I64, limit: int) -> tuple[Evidence, ...]:
+    def _shown(self, rows: I64, hosts: I64, step: I64, limit: int) -> tuple[Evidence, ...]:
         trace = self.trace
         spots = np.flatnonzero(step == step[:1])[:limit]
         return tuple(
             Evidence(
                 event=int(trace.rows.index[rows[spot]]),
                 name=trace.name(int(rows[spot])),
-                path=self.path(int(hosts[spot]), int(ops[spot])) if hosts[spot] >= 0 else (),
+                path=self.path(int(hosts[spot])) if hosts[spot] >= 0 else (),
                 time_ns=int(trace.rows.dur[rows[spot]]),
             )
             for spot in spots

@@ -24,6 +24,12 @@ ENTRY_POINT: Final = "foretrace.rules"
 # Code: module below foretrace.findings.rules. The rule's name is the module's, with hyphens.
 RULES: Final[dict[str, str]] = {
     "FT101": "hidden_copy",
+    "FT102": "mask_rebuilt",
+    "FT103": "attention_upcast",
+    "FT104": "unfused_attention",
+    "FT105": "math_path",
+    "FT107": "uncompiled_flex",
+    "FT108": "unread_attention_weights",
 }
 
 RETIRED: Final[frozenset[str]] = frozenset()

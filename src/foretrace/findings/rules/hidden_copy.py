@@ -2,9 +2,9 @@
 
 ## What it looks for
 
-A device copy under `aten::clone` (`aten::copy_`) whose parent is an op such as `aten::masked_fill` that then calls its
-own in-place form, `aten::masked_fill_`, on the copy. Copies inside the backward pass are not counted: what autograd
-runs there has no in-place form to choose.
+A device copy under `aten::clone` (`aten::copy_`) whose parent is an op such as `aten::masked_fill` that then calls
+its own in-place form, `aten::masked_fill_`, on the copy. Copies inside the backward pass are not counted: what
+autograd runs there has no in-place form to choose.
 
 ## Why it matters
 

@@ -1,0 +1,96 @@
+"""Calls of FlexAttention: compiled into one Triton kernel, or run op by op by its fallback.
+
+A call is an op or an annotation whose name says so. The fallback may itself lie inside a compiled region, so where a
+call lies says nothing; what runs in it does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.findings.spans import Spans
+from foretrace.trace.kineto import Category
+
+if TYPE_CHECKING:
+    from foretrace.findings.facts import Facts
+    from foretrace.trace.raw import I64
+
+__all__ = ["FlexCalls", "flex_calls"]
+
+_NAME: Final = re.compile(r"flex_?attention", re.IGNORECASE)
+_NOT_A_CALL: Final = re.compile(r"backward|^triton_|^autograd::|create_block_mask|CompiledFxGraph", re.IGNORECASE)
+_FUSED: Final = re.compile(r"flex_(?:attention|decoding)|tem_fused", re.IGNORECASE)
+_PRODUCTS: Final = ("aten::bmm", "aten::baddbmm", "aten::mm")
+
+
+@dataclass(frozen=True)
+class FlexCalls:
+    """The counted calls that ran op by op."""
+
+    facts: Facts = field(repr=False)
+    rows: I64
+    """The op or annotation of each."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def spans(self) -> Spans:
+        """When each ran."""
+        rows = self.facts.trace.rows
+        return Spans(rows.thread[self.rows], rows.ts[self.rows], rows.end[self.rows])
+
+    @cached_property
+    def call_of_activity(self) -> I64:
+        """For each counted activity, the call it was launched in, or -1."""
+        rows = self.facts.trace.rows
+        launch = self.facts.trace.activities.launch[self.facts.counted]
+        return self.spans.holding(rows.thread[launch], rows.ts[launch])
+
+
+def flex_calls(facts: Facts) -> FlexCalls:
+    """Find the calls in which batched products ran and no fused kernel did."""
+    trace = facts.trace
+    calls = _calls(facts)
+    found = FlexCalls(facts, calls)
+    if not len(calls):
+        return found
+    rows = trace.rows
+    products = trace.ops.row[facts.ops(*_PRODUCTS)]
+    held = found.spans.holding(rows.thread[products], rows.ts[products])
+    unfused = np.zeros(len(calls), bool)
+    unfused[held[held >= 0]] = True
+    names = facts.activity_names
+    fused = names.flags(names.matching(lambda name: _FUSED.search(name) is not None))(facts.counted)
+    inside = found.call_of_activity[fused]
+    unfused[inside[inside >= 0]] = False
+    return FlexCalls(facts, calls[unfused])
+
+
+def _calls(facts: Facts) -> I64:
+    """Rows of the calls, none inside another."""
+    trace = facts.trace
+    wanted = facts.op_names.matching(_is_call)
+    rows = trace.ops.row[facts.ops(*wanted)].astype(np.int64) if wanted else np.zeros(0, np.int64)
+    annotations = trace.rows_of(Category.ANNOTATION)
+    named = np.array([_is_call(trace.name(int(row))) for row in annotations], bool) if len(annotations) else None
+    if named is not None and named.any():
+        rows = np.union1d(rows, facts.counted_rows(annotations[named]))
+    kept: list[int] = []
+    reach: dict[int, int] = {}
+    order = rows[np.lexsort((-trace.rows.dur[rows], trace.rows.ts[rows]))]
+    for row in order:
+        thread, end = int(trace.rows.thread[row]), int(trace.rows.end[row])
+        if int(trace.rows.ts[row]) >= reach.get(thread, -1):
+            kept.append(int(row))
+            reach[thread] = end
+    return np.array(kept, np.int64)
+
+
+def _is_call(name: str) -> bool:
+    return _NAME.search(name) is not None and _NOT_A_CALL.search(name) is None

@@ -1,0 +1,143 @@
+"""SDPA runs its math path: op by op, the scores in memory, fp32 where the inputs are 16-bit.
+
+## What it looks for
+
+Calls of `scaled_dot_product_attention` under which `_scaled_dot_product_attention_math` ran on the device.
+
+## Why it matters
+
+The math path is the reference, there for the calls that no fused kernel takes. It casts 16-bit inputs up to fp32,
+writes the whole score matrix several times, builds a causal mask at each call, and its fp32 products run on CUDA
+cores unless TF32 is allowed. A fused backend does the same in one kernel that never writes the scores.
+
+## How to confirm it
+
+`foretrace why TRACE` gives, for each call, the first thing that keeps every other backend from it. Change that,
+profile again: one attention kernel should be left of the twenty.
+
+## What usually helps
+
+Where nothing in the arguments stands in the way, the path was pinned: remove `sdpa_kernel(SDPBackend.MATH)` or
+`enable_math_sdp` around the call. Otherwise change the argument that the finding names: the dtype (bf16 or fp16), a
+mask that `is_causal` replaces, unequal head counts in fp32 (cast, or repeat K and V first), a head size that is no
+multiple of 8.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.findings.backends import FUSED, verdicts
+from foretrace.findings.facts import MATH_PATH, Facts, facts_of
+from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.findings.sdpa_calls import SdpaKind, mask_text, shape_text
+from foretrace.units import bytes_text, count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from foretrace.analysis.dispatch.call import Call
+    from foretrace.analysis.dispatch.decide import Verdict
+    from foretrace.trace.model import Trace
+    from foretrace.trace.raw import I64
+
+RULE = Rule(code=MATH_PATH, name="math-path", needs=Needs.OPS | Needs.LAUNCHES, since="0.1")
+
+_FP32_BYTES: Final = 4
+_PINNED: Final = """\
+let SDPA choose: remove sdpa_kernel(SDPBackend.MATH) or enable_math_sdp around the call, or name the backend:
+    with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]):
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)"""
+# What to change for the first thing that stands in the way.
+_CHANGES: Final[dict[str, str]] = {
+    "dtype": "cast q, k and v to bf16 before the call (autocast does not always cover it)",
+    "attn_mask": "pass no mask: is_causal=True for a causal one, nested or packed sequences for padding",
+    "mask_dtype": "give the mask q's dtype, or make it bool",
+    "head_dim": "pad the head size to a multiple of 8 once, in the weights",
+    "last_dim_stride": "make the last dimension of q, k and v contiguous",
+    "dropout": "set dropout_p=0.0 outside training",
+    "num_heads": "pass enable_gqa=True with 16-bit inputs, or repeat K and V before the call",
+    "grad": "run inference under torch.inference_mode(), where no gradient is needed",
+}
+_GQA_FP32: Final = """\
+cast to bf16, which admits flash and cuDNN, or expand K and V first:
+    k, v = (x.repeat_interleave(groups, dim=1) for x in (k, v))"""
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    """Yield one finding for each thing that kept the fused backends away."""
+    facts = facts_of(trace)
+    sdpa = facts.sdpa
+    calls = sdpa.where(lambda kind: kind.backend == "math")
+    acts = facts.trace.activities
+    by_reason: dict[str | None, list[int]] = {}
+    for number in np.unique(sdpa.kind[calls]):
+        by_reason.setdefault(_reason(facts, sdpa.kinds[number]), []).append(int(number))
+    for reason, numbers in by_reason.items():
+        some = calls[np.isin(sdpa.kind[calls], numbers)]
+        inside = sdpa.activities(some)
+        if not inside.size:
+            continue
+        times = [int(acts.dur[sdpa.activities(some[sdpa.kind[some] == number])].sum()) for number in numbers]
+        yield _finding(facts, some, inside, sdpa.kinds[numbers[int(np.argmax(times))]], reason)
+
+
+def _reason(facts: Facts, kind: SdpaKind) -> str | None:
+    """The first thing in the way of the fused backends; None: one of them takes the call. "" is not known."""
+    found = verdicts(facts, kind)
+    if not found:
+        return ""
+    if any(found[name].eligible for name in FUSED if name in found):
+        return None
+    for name in ("flash", "efficient", "cudnn"):
+        verdict = found.get(name)
+        if verdict is not None and verdict.reason not in (None, "arch"):
+            return verdict.reason
+    return ""
+
+
+def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str | None) -> Finding:
+    sdpa, found = facts.sdpa, verdicts(facts, kind)
+    kernels = len(inside) / len(calls)
+    call = kind.call
+    gqa = call is not None and call.query.heads != call.key.heads and call.query.dtype == "fp32"
+    change = _PINNED if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
+    return RULE.finding(
+        f"SDPA on the math path: {kernels:.0f} kernels and copies a call, fp32 scores",
+        count=facts.per_step(len(calls)),
+        at_stake_ns=facts.device_ns(inside) - facts.device_ns(_kept(facts, inside)),
+        confidence=Confidence.CERTAIN,
+        evidence=facts.evidence_of_ops(sdpa.op[calls]),
+        text=_text(call, found, reason),
+        change=change,
+    )
+
+
+def _kept(facts: Facts, inside: I64) -> I64:
+    """What a fused kernel has to do as well: the products that already run on tensor cores."""
+    return facts.activities_where(lambda said: said.role == "gemm" and said.unit == "tensor_core", inside)
+
+
+def _text(call: Call | None, found: Mapping[str, Verdict], reason: str | None) -> str:
+    if call is None:
+        return "Shapes were not recorded, so what kept the fused backends away is not known."
+    scores = int(np.prod(call.query.dims[:-1])) * call.key.length * _FP32_BYTES
+    text = (
+        f"The call on {shape_text(call)} with {mask_text(call)} holds its whole score matrix in memory, in fp32 "
+        f"{bytes_text(scores)}. "
+    )
+    takes = [name for name in FUSED if name in found and found[name].eligible]
+    if reason is None:
+        sure = all(found[name].certain for name in takes)
+        text += (
+            f"Nothing in its arguments stands in the way of {' or '.join(takes)}"
+            f"{'' if sure else ' (the release decides)'}, so the path was pinned or the others were switched off."
+        )
+    elif found:
+        lines = [f"{name}: {verdict.text}" for name, verdict in found.items() if name in FUSED and not verdict.eligible]
+        text += f"{count_text(len(lines), 'fused backend')} cannot take it: {'; '.join(lines)}."
+    else:
+        text += "The device is not described in the file, so why no fused backend ran is not known."
+    return text

@@ -1,0 +1,98 @@
+"""Attention written out as a product, a softmax and a product, with the scores in memory between them.
+
+## What it looks for
+
+`bmm`, softmax over the last dimension and `bmm` in a row on one thread, whose shapes are those of attention.
+Inductor's fused softmax between two products counts as well. What SDPA's math path or FlexAttention's fallback run is
+theirs.
+
+## Why it matters
+
+The score matrix grows with the square of the length. Written out, it goes to memory and back once for the scale, once
+for the mask, once for the softmax and once for the second product; a fused kernel keeps it on the chip.
+
+## How to confirm it
+
+`foretrace read TRACE --tree` shows the three ops and what lies between them. Put `scaled_dot_product_attention` in
+their place, compare the outputs, and profile again: one attention kernel should be left.
+
+## What usually helps
+
+`torch.nn.functional.scaled_dot_product_attention`, with `is_causal=True` rather than a mask where the mask is causal;
+in Hugging Face models `attn_implementation="sdpa"`. FlexAttention (compiled) where the scores are changed in a way
+that SDPA has no argument for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.units import bytes_text, count_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foretrace.findings.unfused_attention import Scores
+    from foretrace.trace.model import Trace
+    from foretrace.trace.raw import I64
+
+RULE = Rule(code="FT104", name="unfused-attention", needs=Needs.OPS | Needs.LAUNCHES, since="0.1")
+
+_CHANGE: Final = """\
+one call that never writes the scores:
+    out = F.scaled_dot_product_attention(q, k, v, is_causal=True)  # attn_mask=mask where the mask is not causal
+in Hugging Face models: from_pretrained(..., attn_implementation="sdpa")"""
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    """Yield one finding over all calls."""
+    facts = facts_of(trace)
+    unfused = facts.unfused
+    calls = np.arange(len(unfused))
+    inside = unfused.activities(calls)
+    if not inside.size:
+        return
+    between = _between(facts, inside)
+    known = [kind for kind in unfused.kinds if kind is not None]
+    largest = max(known, key=lambda scores: scores.bytes) if known else None
+    size = f" over {bytes_text(largest.bytes)} of scores" if largest else ""
+    yield RULE.finding(
+        f"unfused attention: bmm, softmax, bmm{size}",
+        count=facts.per_step(len(unfused)),
+        at_stake_ns=facts.device_ns(between),
+        confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
+        evidence=facts.evidence_of_ops(np.stack([unfused.first, unfused.softmax, unfused.second], axis=1).reshape(-1)),
+        text=_text(facts, inside, between, largest),
+        change=_CHANGE,
+        because=_because(facts),
+    )
+
+
+def _between(facts: Facts, inside: I64) -> I64:
+    """What a fused kernel does away with: all but the products, which it has to do as well."""
+    products = facts.activities_where(lambda said: said.role == "gemm", inside)
+    return np.setdiff1d(inside, products)
+
+
+def _because(facts: Facts) -> str | None:
+    return "FT108" if facts.weights_wanted else None
+
+
+def _text(facts: Facts, inside: I64, between: I64, largest: Scores | None) -> str:
+    calls = len(facts.unfused)
+    text = (
+        f"A call runs {count_text(round(len(inside) / calls), 'kernel or copy', 'kernels and copies')} in "
+        f"{time_text(int(facts.trace.activities.dur[inside].sum()) / calls)}, "
+        f"{time_text(int(facts.trace.activities.dur[between].sum()) / calls)} of it outside the two products. "
+    )
+    if largest is None:
+        return text + "Told by the order of the ops alone: shapes were not recorded."
+    dtype = {"c10::BFloat16": "bf16", "c10::Half": "fp16", "float": "fp32"}.get(largest.dtype, largest.dtype)
+    return text + (
+        f"The scores are {largest.matrices:,} matrices (batch times heads) of {largest.query_length:,} x "
+        f"{largest.key_length:,} in {dtype}, {bytes_text(largest.bytes)}, written and read again on the way."
+    )
