@@ -14,8 +14,8 @@ STABLE = sys.implementation.name == "cpython" and not sysconfig.get_config_var("
 
 scanner = Extension(
     "foretrace.trace._scan",
-    sources=["scanner/module.c", "scanner/scanner.c", "scanner/text.c", "scanner/number.c"],
-    depends=["scanner/scanner.h", "scanner/text.h", "scanner/number.h"],
+    sources=["scanner/module.c", "scanner/scanner.c", "scanner/text.c", "scanner/number.c", "scanner/nest.c"],
+    depends=["scanner/scanner.h", "scanner/text.h", "scanner/number.h", "scanner/nest.h"],
     define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
     extra_compile_args=[] if os.name == "nt" else ["-std=c11", "-O3"],
     py_limited_api=STABLE,

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "nest.h"
 #include "scanner.h"
 
 /* ---- a column's memory, handed over without a copy ---- */
@@ -424,7 +425,34 @@ static PyObject *count_lines(PyObject *Py_UNUSED(module), PyObject *args)
     return PyLong_FromUnsignedLongLong(lines);
 }
 
+PyDoc_STRVAR(nest_parents_doc, "nest_parents(thread, start, end, parent)\n--\n\n"
+                               "Fill parent for ranges sorted by thread (int32), start and end (int64).");
+
+static PyObject *module_nest_parents(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Py_buffer thread, start, end, parent;
+    PyObject *result = NULL;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*:nest_parents", &thread, &start, &end, &parent)) {
+        return NULL;
+    }
+    size_t count = (size_t)parent.len / sizeof(int64_t);
+    if (start.len != parent.len || end.len != parent.len || (size_t)thread.len != count * sizeof(int32_t)) {
+        PyErr_SetString(PyExc_ValueError, "the columns differ in length");
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        nest_parents(thread.buf, start.buf, end.buf, count, parent.buf);
+        Py_END_ALLOW_THREADS
+        result = Py_NewRef(Py_None);
+    }
+    PyBuffer_Release(&thread);
+    PyBuffer_Release(&start);
+    PyBuffer_Release(&end);
+    PyBuffer_Release(&parent);
+    return result;
+}
+
 static PyMethodDef module_methods[] = {
+    {"nest_parents", module_nest_parents, METH_VARARGS, nest_parents_doc},
     {"count_lines", count_lines, METH_VARARGS, count_lines_doc},
     {NULL, NULL, 0, NULL},
 };

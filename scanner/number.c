@@ -174,11 +174,16 @@ int64_t number_integer(const uint8_t *p, size_t n, int64_t limit)
     return negative ? -(int64_t)value : (int64_t)value;
 }
 
+double number_power(unsigned n)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    return powers[n];
+}
+
 /* Up to 15 digits and a power of ten below 1e22 give the exact double with one operation. */
 static int real_fast(const uint8_t *p, size_t n, double *out)
 {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
     const uint8_t *end = p + n;
     int negative = 0, point = 0;
     unsigned digits = 0, places = 0;
@@ -204,7 +209,7 @@ static int real_fast(const uint8_t *p, size_t n, double *out)
     if (!digits || digits > 15) {
         return 0;
     }
-    *out = (double)value / powers[places];
+    *out = (double)value / number_power(places);
     if (negative) {
         *out = -*out;
     }

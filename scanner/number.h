@@ -20,6 +20,9 @@ int64_t number_integer(const uint8_t *p, size_t n, int64_t limit);
 /* The double for a JSON number; negative zero becomes zero. */
 double number_real(const uint8_t *p, size_t n, number_to_double convert);
 
+/* Ten to the power of n, exact: n is at most 22. */
+double number_power(unsigned n);
+
 /* A JSON number with a fraction or exponent as a whole number, cut towards zero; else NUMBER_MISSING. */
 int64_t number_truncated(const uint8_t *p, size_t n, int64_t limit, number_to_double convert);
 

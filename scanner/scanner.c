@@ -16,6 +16,9 @@
 /* Longer than any event can reasonably be; one that is longer counts as broken. */
 #define MAX_EVENT ((ptrdiff_t)64 << 20)
 
+/* Keys that are recognized at a glance: longer ones and later ones are read the long way. */
+enum { KEY_ROOM = 32, KEYS_KNOWN = 128 };
+
 enum {
     T_NONE = 0, /* no such key */
     T_STRING,
@@ -29,14 +32,17 @@ enum {
     T_OBJECT
 };
 
-/* Besides the flags of text.h. */
-enum { TOKEN_DEEP = 16 };
+/* Besides the flags of text.h: a value that nests too deep, a number of few digits without an exponent. */
+enum { TOKEN_DEEP = 16, TOKEN_SHORT = 32 };
 
 typedef struct {
     const uint8_t *start; /* of a string: its content */
     size_t size;
+    uint64_t digits; /* of a number with TOKEN_SHORT: all its digits as one integer */
     uint8_t kind;
     uint8_t flags;
+    uint8_t places;   /* and how many of them stand behind the point */
+    uint8_t negative; /* and its sign */
 } token;
 
 /* Keys of an event. */
@@ -100,7 +106,18 @@ typedef struct {
     int32_t value;
 } category_slot;
 
+/* A key as it was met, with its quotes, colon and the space after it, and the key that came next the last time. */
+typedef struct {
+    uint8_t text[KEY_ROOM];
+    uint8_t size;
+    uint8_t which;
+    uint8_t next;
+} known_key;
+
 struct scanner {
+    known_key keys[2][KEYS_KNOWN]; /* of events, of args; 0 stands before the first */
+    unsigned keys_known[2];
+
     /* Where the scan stands. */
     const uint8_t *text; /* what is being scanned, for the byte of a note */
     uint64_t base;
@@ -272,41 +289,45 @@ static inline const uint8_t *step_string(scanner *s, const uint8_t *p, const uin
 
 static const uint8_t *step_number(const uint8_t *p, const uint8_t *end, token *t)
 {
+    const uint8_t *first;
+    uint64_t digits = 0;
+    size_t count;
     t->start = p;
     t->kind = T_INTEGER;
-    if (*p == '-') {
-        p++;
-    }
+    t->flags = TOKEN_SHORT;
+    t->places = 0;
+    t->negative = *p == '-';
+    p += t->negative;
     if (p == end) {
         return MORE;
     }
-    if (*p == '0') {
-        p++;
-        if (p < end && is_digit(*p)) {
-            return BROKEN;
-        }
-    } else if (is_digit(*p)) {
-        do {
-            p++;
-        } while (p < end && is_digit(*p));
-    } else {
+    first = p;
+    if (!is_digit(*p)) {
+        return BROKEN;
+    }
+    /* More digits than fit wrap around; then they are not used. */
+    while (p < end && is_digit(*p)) {
+        digits = digits * 10 + (uint64_t)(*p++ - '0');
+    }
+    count = (size_t)(p - first);
+    if (*first == '0' && count > 1) {
         return BROKEN;
     }
     if (p < end && *p == '.') {
         t->kind = T_REAL;
-        p++;
-        if (p == end) {
-            return MORE;
+        first = ++p;
+        while (p < end && is_digit(*p)) {
+            digits = digits * 10 + (uint64_t)(*p++ - '0');
         }
-        if (!is_digit(*p)) {
-            return BROKEN;
+        if (p == first) {
+            return p == end ? MORE : BROKEN;
         }
-        do {
-            p++;
-        } while (p < end && is_digit(*p));
+        count += (size_t)(p - first);
+        t->places = (uint8_t)(p - first);
     }
     if (p < end && (*p == 'e' || *p == 'E')) {
         t->kind = T_REAL;
+        t->flags = 0;
         p++;
         if (p < end && (*p == '-' || *p == '+')) {
             p++;
@@ -321,6 +342,10 @@ static const uint8_t *step_number(const uint8_t *p, const uint8_t *end, token *t
             p++;
         } while (p < end && is_digit(*p));
     }
+    if (count > 19) {
+        t->flags = 0;
+    }
+    t->digits = digits;
     t->size = (size_t)(p - t->start);
     /* A number that touches the end of the text may go on. */
     return p == end ? MORE : p;
@@ -631,9 +656,51 @@ static const uint8_t *step_args(scanner *s, const uint8_t *p, const uint8_t *end
     return p;
 }
 
+/* Remember a key that was read the long way: text[0, size) from its quote to where its value begins. */
+static unsigned know_key(scanner *s, int of_args, unsigned before, const uint8_t *text, size_t size, int which)
+{
+    known_key *keys = s->keys[of_args];
+    unsigned i;
+    if (size > KEY_ROOM) {
+        return 0;
+    }
+    for (i = 1; i <= s->keys_known[of_args]; i++) {
+        if (keys[i].size == size && memcmp(keys[i].text, text, size) == 0) {
+            break;
+        }
+    }
+    if (i > s->keys_known[of_args]) {
+        if (i == KEYS_KNOWN) {
+            return 0;
+        }
+        memcpy(keys[i].text, text, size);
+        keys[i].size = (uint8_t)size;
+        keys[i].which = (uint8_t)which;
+        s->keys_known[of_args] = i;
+    }
+    keys[before].next = (uint8_t)i;
+    return i;
+}
+
+static inline int same_bytes(const uint8_t *p, const known_key *key)
+{
+#if defined(__SSE2__)
+    /* p has KEY_ROOM bytes to read, and so has the key. */
+    __m128i a = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p),
+                               _mm_loadu_si128((const __m128i *)(const void *)key->text));
+    __m128i b = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 16)),
+                               _mm_loadu_si128((const __m128i *)(const void *)(key->text + 16)));
+    uint32_t differ = ~((uint32_t)_mm_movemask_epi8(a) | (uint32_t)_mm_movemask_epi8(b) << 16);
+    return !differ || (unsigned)__builtin_ctz(differ) >= key->size;
+#else
+    return memcmp(p, key->text, key->size) == 0;
+#endif
+}
+
 static const uint8_t *step_members(scanner *s, const uint8_t *p, const uint8_t *end, int of_args)
 {
-    token key, ignored, *to;
+    known_key *keys = s->keys[of_args];
+    unsigned before = 0;
     p = skip_space(p, end);
     if (p >= end) {
         return MORE;
@@ -642,41 +709,52 @@ static const uint8_t *step_members(scanner *s, const uint8_t *p, const uint8_t *
         return p + 1;
     }
     for (;;) {
-        const uint8_t *name;
-        size_t size;
+        token ignored, *to;
         int which;
-        if (*p != '"') {
-            return BROKEN;
+        unsigned next = keys[before].next;
+        if (next && end - p > KEY_ROOM && same_bytes(p, &keys[next])) {
+            p += keys[next].size;
+            which = keys[next].which;
+            before = next;
+        } else {
+            const uint8_t *start = p, *name;
+            size_t size;
+            token key;
+            if (*p != '"') {
+                return BROKEN;
+            }
+            p = step_string(s, p + 1, end, &key);
+            if (STOPPED(p)) {
+                return p;
+            }
+            p = skip_space(p, end);
+            if (p >= end) {
+                return MORE;
+            }
+            if (*p != ':') {
+                return BROKEN;
+            }
+            p = skip_space(p + 1, end);
+            if (p >= end) {
+                return MORE;
+            }
+            if (token_text(s, &key, 0, &name, &size) < 0) {
+                return MORE;
+            }
+            which = of_args ? args_key(name, size) : event_key(name, size);
+            before = key.flags ? 0 : know_key(s, of_args, before, start, (size_t)(p - start), which);
         }
-        p = step_string(s, p + 1, end, &key);
-        if (STOPPED(p)) {
-            return p;
-        }
-        p = skip_space(p, end);
-        if (p >= end) {
-            return MORE;
-        }
-        if (*p != ':') {
-            return BROKEN;
-        }
-        p = skip_space(p + 1, end);
-        if (p >= end) {
-            return MORE;
-        }
-        if (token_text(s, &key, 0, &name, &size) < 0) {
-            return MORE;
-        }
+        to = &ignored;
         if (of_args) {
-            which = args_key(name, size);
-            to = &ignored;
             if (which != A_OTHER) {
                 to = &s->args[which];
                 s->args_seen |= (uint64_t)1 << which;
             }
             p = step_value(s, p, end, to);
         } else {
-            which = event_key(name, size);
-            to = which == E_OTHER ? &ignored : &s->event[which];
+            if (which != E_OTHER) {
+                to = &s->event[which];
+            }
             p = which == E_ARGS ? step_args(s, p, end, to) : step_value(s, p, end, to);
         }
         if (STOPPED(p)) {
@@ -707,6 +785,9 @@ static int64_t whole(scanner *s, const token *t, int64_t limit)
     size_t n;
     switch (t->kind) {
     case T_INTEGER:
+        if (t->flags & TOKEN_SHORT) {
+            return t->digits > (uint64_t)limit ? NUMBER_MISSING : t->negative ? -(int64_t)t->digits : (int64_t)t->digits;
+        }
         return number_integer(t->start, t->size, limit);
     case T_REAL:
         return number_truncated(t->start, t->size, limit, s->to_double);
@@ -739,7 +820,13 @@ static double arg_real(scanner *s, int which)
 {
     const token *t = &s->args[which];
     if (s->args_seen >> which & 1 && (t->kind == T_INTEGER || t->kind == T_REAL)) {
-        double value = number_real(t->start, t->size, s->to_double);
+        double value;
+        if (t->flags & TOKEN_SHORT && t->digits < (uint64_t)1 << 53) {
+            /* Both exact, so the quotient is rounded once, correctly. */
+            value = (double)t->digits / number_power(t->places);
+            return t->negative && t->digits ? -value : value;
+        }
+        value = number_real(t->start, t->size, s->to_double);
         if (isfinite(value)) {
             return value;
         }
@@ -833,6 +920,15 @@ static int64_t event_time(scanner *s, int which)
     } else if (t->kind != T_INTEGER && t->kind != T_REAL) {
         return NUMBER_MISSING;
     }
+    if (t->flags & TOKEN_SHORT && t->places <= 3 && t->kind != T_STRING) {
+        static const uint64_t scale[] = {1000, 100, 10, 1};
+        s->fractions |= t->kind == T_REAL;
+        if (t->digits <= INT64_MAX / scale[t->places]) {
+            int64_t value = (int64_t)(t->digits * scale[t->places]);
+            return t->negative ? -value : value;
+        }
+        return NUMBER_MISSING;
+    }
     if (!s->fractions && memchr(p, '.', n)) {
         s->fractions = 1;
     }
@@ -866,7 +962,7 @@ static int32_t add_id(scanner *s, const token *t)
     int64_t value;
     switch (t->kind) {
     case T_INTEGER:
-        if (t->size == 2 && memcmp(t->start, "-0", 2) == 0) {
+        if (t->negative && *(t->start + 1) == '0') {
             return add_to(s, &s->texts, (const uint8_t *)"0", 1);
         }
         return add_to(s, &s->texts, t->start, t->size);

@@ -120,3 +120,22 @@ def test_tables_go_to_data_frames_and_files(tmp_path):
         row = next(csv.DictReader(file))
     assert row["name"] == "'=cmd\\x1b"
     assert row["cpu_total_ns"] == "50000"
+
+
+def test_an_op_that_only_calls_its_own_name_is_one_call():
+    trace = (
+        Build()
+        .op("aten::mul", 0, 100)
+        .op("aten::mul", 10, 80)
+        .op("aten::where", 200, 100)
+        .op("aten::expand", 210, 10)
+        .op("aten::where", 230, 50)
+        .load()
+    )
+    rows = {row.name: row for row in reading(trace).ops}
+    assert (rows["aten::mul"].calls, rows["aten::mul"].cpu_total_ns, rows["aten::mul"].cpu_self_ns) == (
+        1,
+        100_000,
+        100_000,
+    )
+    assert (rows["aten::where"].calls, rows["aten::where"].cpu_total_ns) == (2, 150_000)

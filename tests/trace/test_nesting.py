@@ -4,10 +4,15 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from foretrace.trace import nesting
 from foretrace.trace.nesting import forest
+
+# The fixture holds for a whole test; that it is not set again for each example is what is wanted.
+settings.register_profile("nesting", suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.load_profile("nesting")
 
 RANGES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12), st.integers(0, 8)), max_size=25)
 
@@ -22,6 +27,15 @@ def innermost(ranges, thread, moment, before=None):
     if before is not None:
         around = [key for key in around if key < before]
     return max(around)[2] if around else -1
+
+
+@pytest.fixture(params=["c", "numpy"], autouse=True)
+def way(request, monkeypatch):
+    """Both ways to find parents answer the same tests."""
+    if request.param == "numpy":
+        monkeypatch.setattr(nesting, "parents_in_c", None)
+    elif nesting.parents_in_c is None:
+        pytest.skip("the scanner was not built: no C compiler here")
 
 
 def grown(ranges):

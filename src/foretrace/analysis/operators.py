@@ -1,7 +1,8 @@
 """The op table: calls, CPU time and device time by op name.
 
-CPU self time is an op's own: its length less the child ops, annotations and runtime calls directly inside it, as
-``torch.profiler``'s table counts it. CPU total is its length. Device self time is that of the activities it owns;
+CPU self time is an op's own: its length less the child ops, annotations and runtime calls directly inside it. CPU total
+is its length. An op that is all there is inside an op of its own name (``aten::mul`` of a number calls ``aten::mul`` of
+a tensor) is the same call. All three are as ``torch.profiler``'s table has them. Device self time is that of the activities it owns;
 device total adds its descendants', and an activity under two ops of one name counts once for that name.
 """
 
@@ -83,6 +84,17 @@ def _outermost(trace: Trace, name: Any) -> Any:
     return alone
 
 
+def _repeats(trace: Trace, name: Any) -> Any:
+    """Ops that are the only thing inside an op of the same name."""
+    woods, ops = trace.host_forest, trace.ops
+    inside = np.bincount(woods.parent[woods.parent >= 0], minlength=len(woods.parent))
+    lonely = np.zeros(len(trace.rows), bool)
+    inner = np.flatnonzero(woods.parent >= 0)
+    inner = inner[inside[woods.parent[inner]] == 1]
+    lonely[trace.host_rows[woods.original[inner]]] = True
+    return lonely[ops.row] & (ops.parent >= 0) & (name[ops.parent] == name)
+
+
 def op_table(trace: Trace) -> list[OpRow]:
     """One row for each op name, the most device time first, then the most CPU time."""
     ops = trace.ops
@@ -93,11 +105,12 @@ def op_table(trace: Trace) -> list[OpRow]:
     size = len(labels)
     own, total = device_times(trace)
     alone = _outermost(trace, name)
+    fresh = ~_repeats(trace, name)
     held = trace.activities.owner >= 0
     columns = {
-        "calls": np.bincount(code, minlength=size),
+        "calls": np.bincount(code[fresh], minlength=size),
         "cpu_self_ns": _sums(code, cpu_self_times(trace), size),
-        "cpu_total_ns": _sums(code, trace.rows.dur[ops.row], size),
+        "cpu_total_ns": _sums(code[fresh], trace.rows.dur[ops.row[fresh]], size),
         "device_self_ns": _sums(code, own, size),
         "device_total_ns": _sums(code[alone], total[alone], size),
         "activities": np.bincount(code[trace.activities.owner[held]], minlength=size),

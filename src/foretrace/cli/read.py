@@ -10,9 +10,10 @@ import click
 
 from foretrace._version import __version__
 from foretrace.cli.fail_on import complain_of, failing_codes
+from foretrace.cli.opening import open_trace, opening_options
 from foretrace.report.data import SCHEMA, Reading, reading
-from foretrace.trace.folder import load_folder, trace_paths
-from foretrace.trace.load import load_trace
+from foretrace.trace.folder import load_all, trace_paths
+from foretrace.trace.source import members
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +43,7 @@ def print_json(content: Any) -> None:
 @click.option("--select", multiple=True, metavar="CODE", help="Ask only these rules (FT101, FT1, hidden-copy).")
 @click.option("--ignore", multiple=True, metavar="CODE", help="Do not ask these rules.")
 @click.option("--fail-on", multiple=True, metavar="CODE|any", help="Exit with 1 when such a finding is there.")
-@click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
+@opening_options
 @click.option("--csv", "csv_folder", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as CSV.")
 def command(
     *,
@@ -58,21 +59,22 @@ def command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: tuple[str, ...],
-    step: str | None,
     csv_folder: Path | None,
+    **opening: Any,
 ) -> int:
     """Read TRACE: can it be trusted, what is a step, which kernels and ops take the time, what is odd.
 
-    TRACE is a file, or a folder with the traces of a job's ranks.
+    TRACE is a file (plain, gzip, zstd, zip or tar, told by its content), ARCHIVE:MEMBER, - for standard input, or a
+    folder or archive with the traces of a job's ranks.
     """
-    if trace.is_dir():
-        paths = trace_paths(trace)
-        if len(paths) > 1:
-            _read_folder(trace, as_json=as_json, step=step)
-            return 0
-        trace = paths[0]
     failing = failing_codes(fail_on)
-    found = reading(load_trace(trace, step=step), select=select, ignore=ignore)
+    several = (
+        trace_paths(trace) if trace.is_dir() else [Path(name) for name in members(trace)] if trace.is_file() else []
+    )
+    if len(several) > 1:
+        _read_ranks(trace, several, as_json=as_json, opening=opening)
+        return 0
+    found = reading(open_trace(trace, **opening), select=select, ignore=ignore)
     if csv_folder is not None:
         for path in found.write_csv(csv_folder):
             click.echo(f"wrote {path}", err=True)
@@ -84,10 +86,10 @@ def command(
     return complain_of(found.examination, failing)
 
 
-def _read_folder(folder: Path, *, as_json: bool, step: str | None) -> None:
+def _read_ranks(place: Path, paths: list[Path], *, as_json: bool, opening: dict[str, Any]) -> None:
     from foretrace.analysis.ranks import ranks  # noqa: PLC0415 - only for folders
 
-    content = load_folder(folder, lambda path: load_trace(path, step=step))
+    content = load_all(place, paths, lambda path: open_trace(path, **opening))
     found = ranks(content.traces)
     if as_json:
         print_json({"schema": SCHEMA, "foretrace": __version__, **found.to_json(), "refused": content.refused})
@@ -95,7 +97,7 @@ def _read_folder(folder: Path, *, as_json: bool, step: str | None) -> None:
     from foretrace.report.console import console  # noqa: PLC0415 - rich is for people
     from foretrace.report.ranks_text import print_ranks  # noqa: PLC0415 - the same
 
-    print_ranks(console(), folder.name, found, content.refused)
+    print_ranks(console(), place.name, found, content.refused)
 
 
 def _chosen_step(found: Reading) -> int | None:

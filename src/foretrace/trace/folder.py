@@ -9,19 +9,19 @@ from foretrace.errors import TraceFormatError
 from foretrace.trace.load import load_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from foretrace.trace.model import Trace
 
-__all__ = ["Folder", "load_folder", "trace_paths"]
+__all__ = ["Folder", "load_all", "trace_paths"]
 
 _SUFFIXES: Final = (".json", ".json.gz", ".json.zst", ".trace", ".zip", ".tar", ".tar.gz", ".tgz")
 
 
 @dataclass(frozen=True)
 class Folder:
-    """The traces of a folder, by file name."""
+    """The traces of a folder or archive, by name."""
 
     traces: list[Trace]
     refused: list[str]
@@ -43,20 +43,18 @@ def trace_paths(folder: Path) -> list[Path]:
     return found
 
 
-def load_folder(folder: Path, load: Callable[[Path], Trace] = load_trace) -> Folder:
-    """Read every trace of a folder.
+def load_all(place: Path, paths: Sequence[Path], load: Callable[[Path], Trace] = load_trace) -> Folder:
+    """Read the traces of a folder or archive.
 
     Raises:
-        TraceFormatError: the folder holds no trace.
+        TraceFormatError: none of them is a trace.
     """
     traces, refused = [], []
-    for path in trace_paths(folder):
+    for path in paths:
         try:
             traces.append(load(path))
         except TraceFormatError as error:
             refused.append(str(error))
     if not traces:
-        raise TraceFormatError(
-            f"{folder}: none of its {len(refused)} files is a PyTorch trace. The first: {refused[0]}"
-        )
+        raise TraceFormatError(f"{place}: none of its {len(refused)} files is a PyTorch trace. The first: {refused[0]}")
     return Folder(traces, refused)

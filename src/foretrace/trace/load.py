@@ -7,29 +7,46 @@ from typing import TYPE_CHECKING
 
 from foretrace.errors import TraceFormatError
 from foretrace.trace.link import link
-from foretrace.trace.read import read_raw
+from foretrace.trace.read import Reader, read_raw
 from foretrace.trace.recognize import what_is_it
+from foretrace.trace.source import MAX_SIZE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from foretrace.trace.model import Trace
 
 __all__ = ["load_trace"]
 
 
-def load_trace(path: str | Path, *, step: str | None = None) -> Trace:
+def load_trace(
+    path: str | Path,
+    *,
+    step: str | None = None,
+    strict: bool = False,
+    max_size: int = MAX_SIZE,
+    reader: Reader = "auto",
+    progress: Callable[[int], None] | None = None,
+) -> Trace:
     """Read and link a PyTorch profiler trace.
 
     Args:
-        path: the trace, plain or compressed; told by its content.
+        path: the trace, plain or packed in gzip, zstd, zip or tar, told by its content; ``FILE:MEMBER`` names one of
+            an archive, ``-`` is standard input.
         step: make every annotation of this name a step, instead of ``ProfilerStep#N``.
+        strict: refuse a damaged file; without it, damage is read past and reported in the trust header.
+        max_size: most bytes of text to unpack.
+        reader: ``scan`` (in C), ``msgspec``, or ``auto``: the first where it was built.
+        progress: called now and then with the number of bytes of text read so far.
 
     Raises:
         TraceFormatError: there is no such file, or it is no PyTorch profiler trace.
     """
-    raw = read_raw(path)
-    what = what_is_it(raw)
-    if what:
-        raise TraceFormatError(f"{path}: {what}.")
+    raw = read_raw(path, strict=strict, max_size=max_size, reader=reader, progress=progress)
+    foreign = what_is_it(raw)
+    if foreign is not None:
+        raise TraceFormatError(f"{path}: {foreign}.")
     place = Path(path)
     size = place.stat().st_size if place.is_file() else 0
-    return link(raw, path=str(path), file=place.name, size=size, step=step)
+    file = "standard input" if str(path) == "-" else place.name
+    return link(raw, path=str(path), file=file, size=size, step=step)

@@ -5,8 +5,8 @@ then the shortest, then the later in the file. Ranges may cross (clocks of a few
 parent is the innermost range around its *start*, and nothing is dropped.
 
 Sorted by (thread, start, longest first, file order), the parent of a range is the nearest earlier one that has not
-ended. Dead neighbours are skipped by doubling: if c has ended when i starts, whatever c itself skipped has, too. So
-the whole forest takes a logarithmic number of array passes.
+ended. The C function looks back from each range. Its numpy twin skips dead neighbors by doubling: if c has ended when
+i starts, whatever c itself skipped has, too; so the whole forest takes a logarithmic number of array passes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from foretrace.trace.raw import I32, I64
@@ -134,17 +136,41 @@ def forest(thread: I32 | I64, start: I64, end: I64, order: I64 | None = None) ->
     original = nesting_order(thread, start, end) if order is None else order
     start, end, thread = start[original], end[original], thread[original]
     count = len(original)
-    parent = np.arange(-1, count - 1, dtype=np.int64)
     firsts = np.concatenate(([0], np.flatnonzero(np.diff(thread)) + 1)) if count else np.zeros(0, np.int64)
-    parent[firsts] = NONE
     lasts = np.append(firsts[1:], count)
     bounds = (
         {int(thread[low]): (int(low), int(high)) for low, high in zip(firsts, lasts, strict=False)} if count else {}
     )
+    parent = parents_in_c(thread, start, end) if parents_in_c else parents_in_numpy(firsts, start, end)
+    return Forest(original=original, start=start, end=end, parent=parent, bounds=bounds)
+
+
+def parents_in_numpy(firsts: I64, start: I64, end: I64) -> I64:
+    """The parent of each range, for ranges in nesting order; ``firsts`` are the first positions of the threads."""
+    parent = np.arange(-1, len(start) - 1, dtype=np.int64)
+    parent[firsts] = NONE
     active = np.flatnonzero(parent >= 0)
     active = active[end[parent[active]] <= start[active]]
     while active.size:
         parent[active] = parent[parent[active]]
         active = active[parent[active] >= 0]
         active = active[end[parent[active]] <= start[active]]
-    return Forest(original=original, start=start, end=end, parent=parent, bounds=bounds)
+    return parent
+
+
+def _parents_in_c() -> Callable[[I32 | I64, I64, I64], I64] | None:
+    try:
+        from foretrace.trace._scan import nest_parents  # noqa: PLC0415 - absent where there was no compiler
+    except ImportError:
+        return None
+
+    def parents(thread: I32 | I64, start: I64, end: I64) -> I64:
+        parent = np.empty(len(start), np.int64)
+        nest_parents(np.ascontiguousarray(thread, np.int32), start, end, parent)
+        return parent
+
+    return parents
+
+
+parents_in_c = _parents_in_c()
+"""The same in C: one pass that looks back, instead of a few passes over all. None where the scanner was not built."""

@@ -1,0 +1,74 @@
+"""How every command opens a trace: the same options, a progress bar, a folder with one trace in it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from foretrace.errors import UsageError
+from foretrace.report.progress import reading_progress
+from foretrace.trace.folder import trace_paths
+from foretrace.trace.load import load_trace
+from foretrace.trace.source import MAX_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from foretrace.trace.model import Trace
+
+__all__ = ["SizeType", "open_trace", "opening_options"]
+
+_SCALES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*\Z", re.IGNORECASE)
+
+
+class SizeType(click.ParamType[int]):
+    """A size in bytes, as ``500MB`` or ``32 GB`` (decimal units)."""
+
+    name = "size"
+
+    def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> int:
+        """The number of bytes."""
+        if isinstance(value, int):
+            return value
+        found = _SIZE.match(value)
+        if found is None:
+            self.fail(f"{value!r} is no size; write 500MB or 32GB.")
+        return int(float(found[1]) * _SCALES[found[2].lower()])
+
+
+def opening_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--step``, ``--strict`` and ``--max-size``, which are handed on to ``open_trace``."""
+    for option in (
+        click.option(
+            "--max-size",
+            type=SizeType(),
+            default=MAX_SIZE,
+            metavar="SIZE",
+            help=f"Unpack at most this much text.  [default: {MAX_SIZE // 10**9}GB]",
+        ),
+        click.option("--strict", is_flag=True, help="Refuse a damaged file instead of reading past the damage."),
+        click.option("--step", metavar="NAME", help="Make every annotation of this name a step."),
+    ):
+        function = option(function)
+    return function
+
+
+def open_trace(path: Path, *, step: str | None = None, strict: bool = False, max_size: int = MAX_SIZE) -> Trace:
+    """Read a trace, or the only trace of a folder, with a progress bar where it takes long.
+
+    Raises:
+        TraceFormatError: it is no trace, or a folder without one.
+        UsageError: a folder with several traces.
+    """
+    if path.is_dir():
+        paths = trace_paths(path)
+        if len(paths) > 1:
+            names = ", ".join(found.name for found in paths[:3]) + (" ..." if len(paths) > 3 else "")  # noqa: PLR2004
+            raise UsageError(f"{path}: a folder with {len(paths)} traces ({names}); name one of them.")
+        path = paths[0]
+    with reading_progress(path) as progress:
+        return load_trace(path, step=step, strict=strict, max_size=max_size, progress=progress)
