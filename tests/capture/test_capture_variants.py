@@ -69,9 +69,24 @@ def test_a_big_shape_is_compared_on_some_of_its_heads(monkeypatch):
     assert max_abs_error(variant_forward(VARIANTS["naive"], inputs)(), found) < 1e-5
 
 
+@pytest.mark.parametrize("kind", ["bool", "float"])
 @pytest.mark.parametrize(("variant", "row"), [("naive", "nan"), ("inplace", "nan"), ("math", "zero"), ("cudnn", None)])
-def test_a_fully_masked_row(variant, row):
-    assert masked_row(partial(variant_forward, VARIANTS[variant]), shape(), CPU) == row
+def test_a_fully_masked_row(variant, row, kind):
+    assert masked_row(partial(variant_forward, VARIANTS[variant]), shape(), CPU, kind) == row
+
+
+@pytest.mark.parametrize(
+    ("fill", "row"), [(float("-inf"), "nan"), (-1e9, "mean"), (0.0, "unmasked"), (None, "other")], ids=str
+)
+def test_what_else_a_fully_masked_row_may_give(fill, row):
+    def filled(q, k, v, mask):
+        scores = (q @ k.transpose(-2, -1)) * q.shape[-1] ** -0.5
+        weights = torch.softmax(scores if fill is None else scores.masked_fill(~mask, fill), -1)
+        if fill == 0.0:
+            weights = torch.softmax(scores, -1)
+        return weights @ v + (1 if fill is None else 0)
+
+    assert masked_row(partial(own_forward, filled), shape(), CPU, "bool") == row
 
 
 def test_a_variant_that_cannot_run_is_a_row_with_the_reason(tmp_path):

@@ -206,7 +206,8 @@ class _Session:
             with profile(self.steps, path=trace, device=device) as recorded:
                 for _ in recorded.steps():
                     annotated()
-            row = masked_row(candidate.build, self.shape, self.device)
+            boolean = masked_row(candidate.build, self.shape, self.device, "bool")
+            row = masked_row(candidate.build, self.shape, self.device, "float") or boolean
         finite = math.isfinite(error)
         return VariantRecord(
             variant=candidate.name,
@@ -216,4 +217,5 @@ class _Session:
             peak_memory_bytes=memory,
             max_abs_error=error if finite else None,
             masked_row=row,
+            masked_row_boolean=boolean,
         )

@@ -48,8 +48,8 @@ class AttentionInputs:
         return self.shape.groups
 
 
-def make_inputs(shape: AttentionShape, device: torch.device, keep: Tensor | None = None) -> AttentionInputs:
-    """Random q, k, v of a fixed seed and the mask of the shape; ``keep`` replaces the mask by a boolean one."""
+def make_inputs(shape: AttentionShape, device: torch.device, given: Tensor | None = None) -> AttentionInputs:
+    """Random q, k, v of a fixed seed and the mask of the shape, or the ``given`` one."""
     import torch
 
     dtype: torch.dtype = getattr(torch, shape.dtype)
@@ -64,8 +64,8 @@ def make_inputs(shape: AttentionShape, device: torch.device, keep: Tensor | None
     q = tensor(shape.heads, shape.length)
     k = tensor(shape.kv_heads, shape.kv_length)
     v = tensor(shape.kv_heads, shape.kv_length)
-    is_causal = shape.is_causal and keep is None
-    mask = keep if keep is not None else None if is_causal else _mask(shape, device, dtype)
+    is_causal = shape.is_causal and given is None
+    mask = given if given is not None else None if is_causal else _mask(shape, device, dtype)
     boolean = mask is not None and mask.dtype == torch.bool
     drop = None
     if is_causal:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MEASUREMENTS",
     "DeviceInfo",
+    "MaskedRow",
     "Recording",
     "ShapeInfo",
     "VariantRecord",
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 MEASUREMENTS: Final = "attention.json"
+MaskedRow = Literal["nan", "zero", "unmasked", "mean", "other"]
+"""``unmasked``: as if the row's mask were not there; ``mean``: the average of all values."""
 _TRACE_SUFFIXES: Final = (".json.gz", ".json", ".gz")
 _SHIPPED: Final = Path(__file__).parents[1] / "recordings"
 
@@ -99,7 +102,10 @@ class VariantRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The most that one call allocated beyond what was allocated before it."""
     max_abs_error: float | None = None
     """Of the output, against float64."""
-    masked_row: Literal["nan", "zero", "other"] | None = None
+    masked_row: MaskedRow | None = None
+    """What a row without any key gives under an additive mask of -inf (a boolean one, where it takes only that)."""
+    masked_row_boolean: MaskedRow | None = None
+    """The same under a boolean mask."""
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):

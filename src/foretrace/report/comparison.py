@@ -195,6 +195,7 @@ class Comparison:
             "peak_memory_bytes": record.peak_memory_bytes,
             "max_abs_error": record.max_abs_error,
             "masked_row": record.masked_row,
+            "masked_row_boolean": record.masked_row_boolean,
             "speedup": self.speedup(row),
             "trace": record.trace,
             "findings": [finding.to_json() for finding in row.findings],

@@ -15,7 +15,7 @@ from foretrace.findings.rule import Severity
 from foretrace.report.console import Column, console, print_grid
 from foretrace.report.escape import plain
 from foretrace.report.findings_text import stake_text
-from foretrace.units import bytes_text, share_text, time_scale
+from foretrace.units import bytes_text, count_text, share_text, time_scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +28,13 @@ __all__ = ["comparison_text", "print_comparison"]
 _GAP: Final = 2
 _NAME_WIDTH: Final = 24
 _TEXT_WIDTH: Final = 100
+_FIRST_CAUSES: Final = 2
+_MASKED_ROWS: Final = {"nan": "NaN", "zero": "0", "unmasked": "unmasked", "mean": "mean", "other": "other"}
+_MASKED_WORDS: Final = _MASKED_ROWS | {
+    "unmasked": "what it would be without the mask",
+    "mean": "the mean of all values",
+    "other": "some other values",
+}
 
 
 @dataclass(frozen=True)
@@ -164,9 +171,7 @@ def _measured_fields(rows: Sequence[VariantRow], vs_naive: _Field | None = None)
         *([] if vs_naive is None else [vs_naive]),
         _Field("memory", ["-" if r.peak_memory_bytes is None else bytes_text(r.peak_memory_bytes) for r in records]),
         _Field("max error", ["-" if r.max_abs_error is None else f"{r.max_abs_error:.1e}" for r in records]),
-        _Field(
-            "masked row", [{"nan": "NaN", "zero": "0", "other": "other"}.get(r.masked_row or "", "-") for r in records]
-        ),
+        _Field("masked row", [_MASKED_ROWS.get(r.masked_row or "", "-") for r in records]),
     ]
 
 
@@ -218,10 +223,13 @@ def _print_findings(out: Console, found: Comparison) -> None:
     for row in found.rows:
         causes = [finding for finding in row.findings if finding.because is None]
         problems = [finding for finding in causes if finding.severity is Severity.FINDING]
-        for at, finding in enumerate(problems):
+        for at, finding in enumerate(problems[:_FIRST_CAUSES]):
             per_step = row.per_step is not None and row.per_step.steps > 0
             stake = stake_text(finding, per_step=per_step)
             lines.append([_name(row) if at == 0 else "", plain(finding.title), stake, plain(finding.code)])
+        if len(problems) > _FIRST_CAUSES:
+            more = count_text(len(problems) - _FIRST_CAUSES, "more", "more")
+            lines.append(["", Text(f"and {more}: foretrace read {plain(row.record.trace or '')}", style="dim"), "", ""])
     if lines:
         out.print()
         headings = (("found in", _NAME_WIDTH), ("", _TEXT_WIDTH), ("at stake", _NAME_WIDTH), ("", _NAME_WIDTH))
@@ -231,7 +239,7 @@ def _print_findings(out: Console, found: Comparison) -> None:
 
 
 def _print_notes(out: Console, found: Comparison) -> None:
-    lines = [line for line in (_steps_note(found), _error_note(found), _fastest(found)) if line]
+    lines = [line for line in (_steps_note(found), _error_note(found), *_masked_notes(found), _fastest(found)) if line]
     if lines:
         out.print()
     for line in lines:
@@ -266,6 +274,20 @@ def _error_note(found: Comparison) -> str | None:
     if heads is None or of_heads is None or heads == of_heads:
         return None
     return f"The error is over the first {heads:,} of {of_heads:,} heads of the batch."
+
+
+def _masked_notes(found: Comparison) -> list[str]:
+    """Variants whose row without any key depends on how the mask is given."""
+    differing: dict[tuple[str, str], list[str]] = {}
+    for row in found.rows:
+        added, boolean = row.record.masked_row, row.record.masked_row_boolean
+        if added is not None and boolean is not None and added != boolean:
+            differing.setdefault((added, boolean), []).append(plain(row.name))
+    return [
+        f"A row without any key depends on the mask in {', '.join(names)}: {_MASKED_WORDS[added]} under an additive "
+        f"mask of -inf, {_MASKED_WORDS[boolean]} under a boolean one."
+        for (added, boolean), names in differing.items()
+    ]
 
 
 def _fastest(found: Comparison) -> str | None:
