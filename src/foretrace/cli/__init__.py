@@ -22,8 +22,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "Record a trace of your own script or callable, properly, and read it."),
     "attention": ("attention", "Profile attention variants at one shape and compare them."),
     "read": ("read", "Read a trace: trust, steps, kernels, ops."),
+    "report": ("report", "Write a trace, or variants side by side, as one HTML page."),
     "rules": ("rules", "List the findings that exist."),
     "explain": ("explain", "Explain one finding, and show it in a trace."),
+    "why": ("why", "Say which SDPA backend ran or would run, and why each other one did not."),
     "kernel": ("kernel", "Take a kernel name apart, token by token."),
 }
 

@@ -1,0 +1,48 @@
+"""`foretrace report`: a trace as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from foretrace.errors import UsageError
+
+__all__ = ["command", "page_path"]
+
+
+@click.command(name="report")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="[default: TRACE's name with .html]"
+)
+@click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
+@click.option("--no-charts", is_flag=True, help="Without the figures over the steps; the file is 0.5 MB smaller.")
+@click.option(
+    "--max-events",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Events the lanes hold at most. [default: 400,000]",
+)
+def command(*, trace: Path, output: Path | None, step: str | None, no_charts: bool, max_events: int | None) -> None:
+    """Write TRACE as one HTML page: lanes, kernels, ops, findings. It needs no network and can be mailed.
+
+    TRACE may be a folder that `foretrace attention` wrote: its variants then stand side by side.
+    """
+    from foretrace.report.html import report  # noqa: PLC0415 - `--help` needs none of it
+
+    out = output or page_path(trace)
+    report(trace, out, step=step, charts=not no_charts, max_events=max_events)
+    click.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
+
+
+def page_path(trace: Path) -> Path:
+    """Where the page of a trace goes unless said otherwise: into the working directory, or a recording's own folder."""
+    if trace.is_dir():
+        return trace / "report.html"
+    name = trace.name
+    for suffix in (".gz", ".zst", ".zip", ".tar", ".json", ".pt.trace"):
+        name = name.removesuffix(suffix)
+    if not name.strip("."):
+        raise UsageError(f"{trace} gives the page no name; say where it goes with -o FILE.html.")
+    return Path(f"{name}.html")
