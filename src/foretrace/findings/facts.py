@@ -356,6 +356,23 @@ class Facts:
     def _step_rows(self) -> frozenset[int]:
         return frozenset(self.trace.steps.row.tolist())
 
+    @cached_property
+    def _host_lengths(self) -> I64:
+        """For each row of the host, its length less what lies directly inside it."""
+        trace = self.trace
+        woods = trace.host_forest
+        own = (woods.end - woods.start).astype(np.int64)
+        inner = np.flatnonzero(woods.parent >= 0)
+        outer = woods.parent[inner]
+        np.subtract.at(own, outer, np.minimum(woods.end[inner], woods.end[outer]) - woods.start[inner])
+        result = np.zeros(len(trace.rows), np.int64)
+        result[trace.host_rows[woods.original]] = own
+        return result
+
+    def cpu_self_of(self, ops: I64) -> I64:
+        """CPU time of each of these ops, less the ops, annotations and runtime calls directly inside it."""
+        return self._host_lengths[self.trace.ops.row[ops]]
+
     # Evidence.
 
     def evidence_of_rows(self, rows: I64, limit: int = EVIDENCE) -> tuple[Evidence, ...]:

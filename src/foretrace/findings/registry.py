@@ -28,8 +28,20 @@ RULES: Final[dict[str, str]] = {
     "FT103": "attention_upcast",
     "FT104": "unfused_attention",
     "FT105": "math_path",
+    "FT106": "explicit_mask",
     "FT107": "uncompiled_flex",
     "FT108": "unread_attention_weights",
+    "FT109": "repeated_keys_values",
+    "FT110": "attention_input_copies",
+    "FT111": "unaligned_mask",
+    "FT112": "cudnn_plan",
+    "FT113": "causal_unequal_lengths",
+    "FT114": "low_occupancy",
+    "FT115": "another_backend",
+    "FT116": "flash_ruled_out",
+    "FT117": "backends_differ",
+    "FT118": "bool_mask_converted",
+    "FT119": "decode_cache_length",
 }
 
 RETIRED: Final[frozenset[str]] = frozenset()

@@ -128,7 +128,7 @@ def _in_every_step(facts: Facts, makers: I64) -> bool:
 def _finding(facts: Facts, makers: I64, builders: I64, plane: tuple[int, int], because: str | None) -> Finding:
     kernels = facts.per_step(len(builders))
     return RULE.finding(
-        f"a {plane[0]:,} x {plane[1]:,} attention mask is built again each time",
+        f"the {plane[0]:,} x {plane[1]:,} attention mask is built again each time",
         count=facts.per_step(len(makers)),
         at_stake_ns=facts.device_ns(builders),
         confidence=Confidence.CERTAIN if facts.steps > 1 else Confidence.LIKELY,
