@@ -100,6 +100,15 @@ class VariantRow:
             return self.record.wall_time_ns.median
         return None if self.per_step is None else self.per_step.cpu_time_ns.median
 
+    @property
+    def spread_ns(self) -> float | None:
+        """How far that time scatters: over the steps, or between the quartiles of the calls."""
+        if self.device_step is not None:
+            return self.device_step.device_time_ns.max - self.device_step.device_time_ns.min
+        if self.record.wall_time_ns is not None:
+            return self.record.wall_time_ns.spread
+        return None if self.per_step is None else self.per_step.cpu_time_ns.max - self.per_step.cpu_time_ns.min
+
 
 @dataclass(frozen=True)
 class Comparison:

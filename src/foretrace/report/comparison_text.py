@@ -303,5 +303,8 @@ def _fastest(found: Comparison) -> str | None:
         return text
     if best.backend == auto.backend:
         return f"{text} PyTorch picks it by default at this shape; nothing to pin."
+    gain = (auto.time_ns or 0) - (best.time_ns or 0)
+    if gain <= max(best.spread_ns or 0, auto.spread_ns or 0):
+        return f"{text} PyTorch picks {auto.backend} by default, as fast within the spread; nothing to pin."
     slower = _speedup((auto.time_ns or 0) / (best.time_ns or 1))
     return f"{text} PyTorch picks {auto.backend} by default at this shape, which takes {slower} as long."

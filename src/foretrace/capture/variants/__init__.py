@@ -31,6 +31,8 @@ class Variant:
     """A package it needs; without it the variant is left out unless it is asked for by name."""
     install: str | None = None
     """What to give to ``pip install`` for that package."""
+    compiled: bool = False
+    """It is compiled anew for each kind of input, which takes seconds."""
 
 
 VARIANTS: Final[dict[str, Variant]] = {
@@ -43,8 +45,8 @@ VARIANTS: Final[dict[str, Variant]] = {
         Variant("flash", "flash", "SDPA pinned to FlashAttention"),
         Variant("cudnn", "cudnn", "SDPA pinned to cuDNN"),
         Variant("auto", "auto", "SDPA with the backend PyTorch picks"),
-        Variant("naive-compiled", "naive_compiled", "the naive code through torch.compile"),
-        Variant("flex", "flex", "FlexAttention, compiled"),
+        Variant("naive-compiled", "naive_compiled", "the naive code through torch.compile", compiled=True),
+        Variant("flex", "flex", "FlexAttention, compiled", compiled=True),
         Variant("flash-attn", "flash_attn", "the flash-attn package", "flash_attn", "flash-attn"),
         Variant("xformers", "xformers", "xformers' memory_efficient_attention", "xformers", "xformers"),
         Variant("kernels", "kernels", "FlashAttention from the Hub", "kernels", "kernels"),
