@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -22,17 +23,18 @@ if TYPE_CHECKING:
 
     import torch
 
-__all__ = ["Call", "Effort", "Timing", "interleaved"]
+__all__ = ["Effort", "Repeated", "Timing", "interleaved"]
 
 Call = Callable[[], Any]
 
-_BLOCK_NS: Final = 2_000_000  # a thousand times what an event's clock or the host's can tell apart
+_BLOCK_NS: Final = 1_000_000  # two thousand times what an event's clock can tell apart
 _MOST_CALLS: Final = 32  # in a block: with 20 kernels each they still fit the device's queue
 _LEAST_ROUNDS: Final = 3  # whatever the limit says: below this there is no spread
 _HOPELESS: Final = 2.0  # beyond this many times the fastest a time need not be known to a percent
-_FIRST_CALLS: Final = 4
 _FIRST_HOST_NS: Final = 500_000
 _LONGEST_HOLD_NS: Final = 50_000_000
+_HOLD: Final = 1.5  # times what enqueueing took before
+_MOST_HOLD: Final = 4.0  # a queue that is full makes the host wait for the hold itself: no growing after that
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,14 @@ class Effort:
     rounds: int = 9
     """Rounds before a spread is believed."""
     most_rounds: int = 60
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A call, and what is entered once around a block of them."""
+
+    call: Call
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
 @dataclass
@@ -113,7 +123,8 @@ class _EventClock:
         self._spin(ticks)
         after.record()
         synchronize(self._device)
-        return ticks / max(1e6 * before.elapsed_time(after), 1.0)
+        took: float = 1e6 * before.elapsed_time(after)
+        return ticks / max(took, 1.0)
 
     def block(self, call: Call, calls: int, host_ns: float) -> tuple[float, float]:
         before, after = self._event(), self._event()
@@ -131,14 +142,14 @@ class _EventClock:
 
 
 def interleaved(
-    calls: Mapping[str, Call], device: torch.device, effort: Effort, turn: Callable[[str], None] | None = None
+    calls: Mapping[str, Repeated], device: torch.device, effort: Effort, turn: Callable[[str], None] | None = None
 ) -> dict[str, Timing]:
     """Time the calls in rounds until each one's spread is small, or it is out of the running, or the limit is hit.
 
     ``turn`` is told whose block comes next. A call that raises is left out from there on, its error kept.
     """
     clock: _Clock = _HostClock() if device.type == "cpu" else _EventClock(device)
-    runs = {name: _Run(call, clock) for name, call in calls.items()}
+    runs = {name: _Run(repeated, clock) for name, repeated in calls.items()}
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -169,12 +180,13 @@ def _rounds(runs: dict[str, _Run], effort: Effort, turn: Callable[[str], None]) 
 class _Run:
     """One call's way through the rounds."""
 
-    def __init__(self, call: Call, clock: _Clock) -> None:
+    def __init__(self, repeated: Repeated, clock: _Clock) -> None:
         self.timing = Timing()
-        self._call = call
+        self._repeated = repeated
         self._clock = clock
         self._calls = 1
         self._host_ns = 0.0
+        self._most_host_ns = 0.0
 
     @property
     def fastest(self) -> float:
@@ -196,11 +208,12 @@ class _Run:
         return high - low > effort.spread * middle
 
     def first(self) -> None:
-        """A block that only says how many calls make one, and how long to hold the device."""
-        once = self._timed(_FIRST_CALLS, _FIRST_HOST_NS)
+        """One call that only says how many calls make a block, and how long to hold the device."""
+        once = self._timed(1, _FIRST_HOST_NS)
         if once is not None:
             self._calls = max(1, min(_MOST_CALLS, round(_BLOCK_NS / max(once[0], 1.0))))
-            self._host_ns = 0.0 if once[1] is None else 1.5 * once[1]
+            self._host_ns = _HOLD * (once[1] or 0.0)
+            self._most_host_ns = _MOST_HOLD * (once[1] or 0.0)
 
     def next(self) -> None:
         """One more block."""
@@ -210,10 +223,12 @@ class _Run:
         self.timing.times_ns.append(took[0])
         if took[1] is not None:
             self.timing.host_ns = min(took[1], self.timing.host_ns or took[1])
+            self._host_ns = min(max(self._host_ns, _HOLD * took[1]), self._most_host_ns)
 
     def _timed(self, calls: int, host_ns: float) -> tuple[float, float | None] | None:
         try:
-            return self._clock.block(self._call, calls, host_ns)
+            with self._repeated.around():
+                return self._clock.block(self._repeated.call, calls, host_ns)
         except Exception as error:  # noqa: BLE001 (whatever a variant raises is its result)
             self.timing.error = error
             return None

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from foretrace.capture.recording import DeviceInfo, ShapeInfo, WallTime
+from foretrace.capture.recording import DeviceInfo, ShapeInfo, WallTime  # noqa: TC001 - msgspec reads the types
 
 __all__ = ["DTYPE_WORDS", "FAILURES", "Status", "SweepRow", "case_name"]
 
