@@ -239,17 +239,86 @@ static void keep_notes(scanner *s)
 
 /* ---- stepping over values ---- */
 
-static inline const uint8_t *skip_space(const uint8_t *p, const uint8_t *end)
+static inline int is_space(uint8_t c)
 {
-    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static const uint8_t *skip_spaces(const uint8_t *p, const uint8_t *end)
+{
+#if defined(__SSE2__)
+    /* A line feed and its indentation. */
+    while (end - p >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        unsigned other = ~(unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(' ')),
+                                                                   _mm_cmpeq_epi8(v, _mm_set1_epi8('\n'))));
+        p += __builtin_ctz(other); /* bits 16 and up are set */
+        if (other & 0xFFFF && !is_space(*p)) {
+            return p;
+        }
+        if (other & 0xFFFF) {
+            p++;
+        }
+    }
+#endif
+    while (p < end && is_space(*p)) {
         p++;
     }
     return p;
 }
 
+/* Mostly there is none, or one space. */
+static inline const uint8_t *skip_space(const uint8_t *p, const uint8_t *end)
+{
+    if (end - p < 2 || (*p <= ' ' && (*p != ' ' || p[1] <= ' '))) {
+        return skip_spaces(p, end);
+    }
+    return p + (*p == ' ');
+}
+
 static inline int is_digit(uint8_t c)
 {
     return (uint8_t)(c - '0') <= 9;
+}
+
+/* The digits at p into the number; where they end. More digits than fit wrap around. */
+static inline const uint8_t *step_digits(const uint8_t *p, const uint8_t *end, uint64_t *number)
+{
+    static const uint32_t scale[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    uint64_t value = *number;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    while (end - p >= 8) {
+        /* Eight bytes at once: those from the first that is no digit on are moved out, zeros take their place. */
+        uint64_t v, other;
+        unsigned count;
+        memcpy(&v, p, 8);
+        v ^= 0x3030303030303030u;
+        other = (v | (v + 0x7676767676767676u)) & 0x8080808080808080u;
+        count = other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
+        if (!count) {
+            break;
+        }
+        v <<= 64 - 8 * count;
+        v = v * 10 + (v >> 8);
+        v = ((v & 0x000000FF000000FFu) * (100u + ((uint64_t)1000000 << 32)) +
+             ((v >> 16) & 0x000000FF000000FFu) * (1u + ((uint64_t)10000 << 32))) >>
+            32;
+        value = value * scale[count] + v;
+        p += count;
+        if (count < 8) {
+            break;
+        }
+    }
+    if (end - p >= 8) {
+        *number = value;
+        return p;
+    }
+#endif
+    while (p < end && is_digit(*p)) {
+        value = value * 10 + (uint64_t)(*p++ - '0');
+    }
+    *number = value;
+    return p;
 }
 
 /* Results of stepping over something, besides the position after it. */
@@ -305,10 +374,7 @@ static const uint8_t *step_number(const uint8_t *p, const uint8_t *end, token *t
     if (!is_digit(*p)) {
         return BROKEN;
     }
-    /* More digits than fit wrap around; then they are not used. */
-    while (p < end && is_digit(*p)) {
-        digits = digits * 10 + (uint64_t)(*p++ - '0');
-    }
+    p = step_digits(p, end, &digits);
     count = (size_t)(p - first);
     if (*first == '0' && count > 1) {
         return BROKEN;
@@ -316,9 +382,7 @@ static const uint8_t *step_number(const uint8_t *p, const uint8_t *end, token *t
     if (p < end && *p == '.') {
         t->kind = T_REAL;
         first = ++p;
-        while (p < end && is_digit(*p)) {
-            digits = digits * 10 + (uint64_t)(*p++ - '0');
-        }
+        p = step_digits(p, end, &digits);
         if (p == first) {
             return p == end ? MORE : BROKEN;
         }
@@ -716,6 +780,12 @@ static const uint8_t *step_members(scanner *s, const uint8_t *p, const uint8_t *
             p += keys[next].size;
             which = keys[next].which;
             before = next;
+            if (*p <= ' ') {
+                p = skip_space(p, end);
+                if (p >= end) {
+                    return MORE;
+                }
+            }
         } else {
             const uint8_t *start = p, *name;
             size_t size;

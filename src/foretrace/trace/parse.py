@@ -6,6 +6,7 @@ one by one with ``Tokens``, whose grammar is the scanner's. So both readers give
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
@@ -39,7 +40,6 @@ _SMALLEST_PIECE: Final = 2 << 10
 
 _INT32: Final = 2**31 - 1
 _INT64: Final = 2**63 - 1
-_DEVICE: Final = frozenset(DEVICE_CATEGORIES)
 _LABELS: Final = frozenset({"process_name", "process_labels", "thread_name"})
 _NULL: Final = b"null"
 
@@ -121,6 +121,7 @@ class _LabelArgs(msgspec.Struct, gc=False):
 
 
 _events = msgspec.json.Decoder(list[_Event])
+_event = msgspec.json.Decoder(_Event).decode
 _text = msgspec.json.Decoder(str)
 _activity_args = msgspec.json.Decoder(_ActivityArgs).decode
 _op_args = msgspec.json.Decoder(_OpArgs).decode
@@ -132,7 +133,24 @@ _NO_ACTIVITY: Final = _ActivityArgs()
 _NO_OP: Final = _OpArgs()
 _NO_ARGS: Final = _OtherArgs()
 
-_EMPTY: Final = np.empty(0, np.int64)
+# Plain integers are found faster than members of an enumeration.
+_OP: Final = int(Category.CPU_OP)
+_OTHER: Final = int(Category.OTHER)
+_DEVICE: Final = frozenset(map(int, DEVICE_CATEGORIES))
+_CATEGORIES: Final = {text: int(category) for text, category in CATEGORIES.items()}
+_ARGS_OF: Final = {
+    int(category): (
+        (_op_args, _NO_OP)
+        if category == Category.CPU_OP
+        else (_activity_args, _NO_ACTIVITY)
+        if category in DEVICE_CATEGORIES
+        else (_other_args, _NO_ARGS)
+    )
+    for category in Category
+}
+
+# (phase, category, event, its args as far as they are looked at)
+_Entry = tuple[str, int, _Event, Any]
 
 
 def count_lines(text: bytes | mmap, start: int, stop: int) -> int:
@@ -224,6 +242,54 @@ def _deep(raw: bytes) -> bool:
     return False
 
 
+def _activity(row: int, args: _ActivityArgs) -> tuple[Any, ...]:
+    """The columns of a kernel, memcpy or memset."""
+    return (
+        row,
+        _whole(args.device),
+        _whole(args.stream),
+        _whole(args.context),
+        _whole32(args.registers),
+        _whole32(args.shared_memory),
+        *_triple(args.grid, _INT64, MISSING),
+        *_triple(args.block, _INT32, MISSING32),
+        _whole(args.bytes),
+        _whole32(args.occupancy),
+        _real(args.blocks_per_sm),
+        _real(args.warps_per_sm),
+        _whole(args.graph_node),
+    )
+
+
+def _entry(event: _Event) -> _Entry:
+    """An event with what its args hold, as far as anything looks at it.
+
+    Raises:
+        msgspec.MsgspecError: a number in the args is one that no double holds.
+    """
+    phase = event.ph
+    if phase == "X":
+        cat = event.cat
+        if type(cat) is str:
+            category = _CATEGORIES.get(cat, _OTHER)
+        else:
+            category = _OP if cat is None and event.pid == LEGACY_CPU_PROCESS else _OTHER
+        decode, none = _ARGS_OF[category]
+        raw = event.args
+        return ("X", category, event, decode(raw) if bytes(raw)[:1] == b"{" else none)
+    if type(phase) is not str:
+        return ("", 0, event, None)
+    args: Any = None
+    if phase in ("s", "f"):
+        args = _NO_ARGS if event.cat == "fwdbwd" else None
+    elif phase in ("i", "I", "M") and bytes(event.args)[:1] == b"{":
+        if phase == "M":
+            args = _label_args(event.args) if type(event.name) is str and event.name in _LABELS else None
+        elif event.name == "[memory]":
+            args = _memory_args(event.args)
+    return (phase, 0, event, args)
+
+
 class _Columns:
     """A table while it grows: rows of a piece as tuples, earlier pieces as arrays."""
 
@@ -282,6 +348,16 @@ class MsgspecReader:
 
     def scan(self, text: bytes | mmap, at: int, end: int, base: int, /) -> tuple[int, int]:
         """Read events from ``text[at:end]``; why it stopped and where. ``base`` is the byte of ``text[0]``."""
+        # Rows are tuples that live until their piece is done; looking for cycles among them finds none, slowly.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return self._scan(text, at, end, base)
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _scan(self, text: bytes | mmap, at: int, end: int, base: int) -> tuple[int, int]:
         while True:
             stop, at = self._to_event(text, at, end, base)
             if stop is not None:
@@ -296,10 +372,10 @@ class MsgspecReader:
     def add(self, text: bytes, args_start: int, args_length: int, /) -> bool:
         """Read one mended event whose args lie elsewhere in the file; whether it was one."""
         try:
-            event = msgspec.json.decode(text, type=_Event)
+            entry = _entry(_event(text))
         except (msgspec.MsgspecError, RecursionError):
             return False
-        self._add([event], [args_start], [args_length])
+        self._add([entry], [args_start], [args_length])
         self._place = "event"
         return True
 
@@ -418,68 +494,98 @@ class MsgspecReader:
         if len(starts) != len(with_args):
             return len(piece) // 2
         place = iter(starts)
-        self._add(events, [base + next(place) if size else -1 for size in sizes], sizes)
+        starts = [base + next(place) if size else -1 for size in sizes]
+        try:
+            entries = [_entry(event) for event in events]
+        except (msgspec.MsgspecError, RecursionError):
+            return len(piece) // 2
+        self._add(entries, starts, sizes)
         return -1
 
     # ---- columns ----
 
-    def _add(self, events: list[_Event], starts: list[int], sizes: list[int]) -> None:
+    def _add(self, entries: list[_Entry], starts: list[int], sizes: list[int]) -> None:
         """Take whole events into the columns; ``starts`` and ``sizes`` are those of their args."""
-        phases = [event.ph if type(event.ph) is str else "" for event in events]
-        self._phases.update(phases)
+        self._phases.update([entry[0] for entry in entries])
         index = self._events
-        self._events += len(events)
+        self._events += len(entries)
         rows, add_row = self._rows, self._rows.rows.append
+        add_op, add_activity = self._ops.rows.append, self._activities.rows.append
+        strings, thread_of, kept = self._strings, self._thread_of, self._kept
+        first = rows.count
         times: list[bytes] = []
         spans: list[bytes] = []
-        for event, phase, start, size in zip(events, phases, starts, sizes, strict=True):
+        flow_times: list[bytes] = []
+        memory_times: list[bytes] = []
+        for (phase, category, event, args), start, size in zip(entries, starts, sizes, strict=True):
             if phase == "X":
-                cat = event.cat
-                if type(cat) is str:
-                    category = CATEGORIES.get(cat, Category.OTHER)
-                else:
-                    legacy = cat is None and event.pid == LEGACY_CPU_PROCESS
-                    category = Category.CPU_OP if legacy else Category.OTHER
-                raw = event.args
-                is_object = size > 0 and bytes(raw)[:1] == b"{"
-                args: Any
-                if category == Category.CPU_OP:
-                    args = _op_args(raw) if is_object else _NO_OP
-                    self._add_op(rows.count + len(rows.rows), args)
+                if category == _OP:
+                    add_op(
+                        (
+                            first + len(times),
+                            MISSING if args.sequence is None else _whole(args.sequence),
+                            MISSING if args.forward_thread is None else _whole(args.forward_thread),
+                            kept(bytes(args.dims) or bytes(args.dims_old)),
+                            kept(bytes(args.types)),
+                            kept(bytes(args.strides)),
+                            kept(bytes(args.concrete)),
+                        )
+                    )
                 elif category in _DEVICE:
-                    args = _activity_args(raw) if is_object else _NO_ACTIVITY
-                    self._add_activity(rows.count + len(rows.rows), args)
-                else:
-                    args = _other_args(raw) if is_object else _NO_ARGS
-                external = args.external if args.external is not None else args.external_old
+                    add_activity(_activity(first + len(times), args))
+                try:
+                    thread = thread_of[event.pid, event.tid]
+                except (KeyError, TypeError):
+                    thread = self._thread(event)
+                external = args.external_old if args.external is None else args.external
                 name = event.name if type(event.name) is str else ""
                 times.append(bytes(event.ts))
                 spans.append(bytes(event.dur))
+                has_args = args is not _NO_ARGS and args is not _NO_OP and args is not _NO_ACTIVITY
                 add_row(
                     (
                         index,
                         category,
-                        self._strings.setdefault(name, len(self._strings)),
-                        self._thread(event),
-                        _whole(args.correlation),
-                        _whole(external),
-                        start if is_object else MISSING,
-                        size if is_object else 0,
+                        strings.setdefault(name, len(strings)),
+                        thread,
+                        MISSING if args.correlation is None else _whole(args.correlation),
+                        MISSING if external is None else _whole(external),
+                        start if has_args else MISSING,
+                        size if has_args else 0,
                     )
                 )
-            elif phase in ("s", "f"):
-                if event.cat == "fwdbwd":
-                    thread = self._thread(event)
-                    self._flows.rows.append((_whole(event.id), thread, self._time(event), phase == "s"))
-            elif phase in ("i", "I"):
-                if event.name == "[memory]" and bytes(event.args)[:1] == b"{":
-                    self._add_memory(event)
-            elif phase == "M" and type(event.name) is str and event.name in _LABELS:
-                self._add_label(event)
+            elif args is not None:
+                self._add_other(phase, event, args, flow_times, memory_times)
             index += 1
         rows.settle({4: self._times(times), 5: self._times(spans)})
-        for table in (self._activities, self._ops, self._flows, self._memory):
-            table.settle()
+        self._flows.settle({2: self._times(flow_times)})
+        self._memory.settle({0: self._times(memory_times)})
+        self._activities.settle()
+        self._ops.settle()
+
+    def _add_other(
+        self, phase: str, event: _Event, args: Any, flow_times: list[bytes], memory_times: list[bytes]
+    ) -> None:
+        """A flow, a memory record or metadata that names something."""
+        if phase == "M":
+            text = args.labels if args.name is msgspec.UNSET else args.name
+            self._labels[(event.name, _id_text(event.pid), _id_text(event.tid))] = _string(text)
+        elif phase in ("s", "f"):
+            flow_times.append(bytes(event.ts))
+            self._flows.rows.append((_whole(event.id), self._thread(event), phase == "s"))
+        else:
+            memory_times.append(bytes(event.ts))
+            self._memory.rows.append(
+                (
+                    self._thread(event),
+                    _whole(args.address),
+                    _whole(args.bytes),
+                    _whole(args.total_allocated),
+                    _whole(args.total_reserved),
+                    _whole(args.device_type),
+                    _whole(args.device),
+                )
+            )
 
     def _thread(self, event: _Event) -> int:
         # Keys that are equal have one text: 1, 1.0 and True are all "1".
@@ -517,42 +623,6 @@ class MsgspecReader:
                 values[row] = MISSING
         return values
 
-    def _time(self, event: _Event) -> int:
-        return int(self._times([bytes(event.ts)])[0])
-
-    def _add_activity(self, row: int, args: _ActivityArgs) -> None:
-        self._activities.rows.append(
-            (
-                row,
-                _whole(args.device),
-                _whole(args.stream),
-                _whole(args.context),
-                _whole32(args.registers),
-                _whole32(args.shared_memory),
-                *_triple(args.grid, _INT64, MISSING),
-                *_triple(args.block, _INT32, MISSING32),
-                _whole(args.bytes),
-                _whole32(args.occupancy),
-                _real(args.blocks_per_sm),
-                _real(args.warps_per_sm),
-                _whole(args.graph_node),
-            )
-        )
-
-    def _add_op(self, row: int, args: _OpArgs) -> None:
-        dims = bytes(args.dims) or bytes(args.dims_old)
-        self._ops.rows.append(
-            (
-                row,
-                _whole(args.sequence),
-                _whole(args.forward_thread),
-                self._kept(dims),
-                self._kept(bytes(args.types)),
-                self._kept(bytes(args.strides)),
-                self._kept(bytes(args.concrete)),
-            )
-        )
-
     def _kept(self, raw: bytes) -> int:
         """A list that is kept as it is written."""
         if not raw:
@@ -562,29 +632,6 @@ class MsgspecReader:
             text = (_NULL if _deep(raw) else raw).decode()
             number = self._raw[raw] = self._strings.setdefault(text, len(self._strings))
         return number
-
-    def _add_memory(self, event: _Event) -> None:
-        args = _memory_args(event.args)
-        time = self._time(event)
-        self._memory.rows.append(
-            (
-                time,
-                self._thread(event),
-                _whole(args.address),
-                _whole(args.bytes),
-                _whole(args.total_allocated),
-                _whole(args.total_reserved),
-                _whole(args.device_type),
-                _whole(args.device),
-            )
-        )
-
-    def _add_label(self, event: _Event) -> None:
-        if bytes(event.args)[:1] != b"{":
-            return
-        args = _label_args(event.args)
-        text = args.name if args.name is not msgspec.UNSET else args.labels
-        self._labels[(event.name, _id_text(event.pid), _id_text(event.tid))] = _string(text)
 
 
 def _boundary(piece: bytes, before: int) -> int:
