@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from foretrace.api import attention
     from foretrace.capture.profile import profile, profile_callable
     from foretrace.findings.engine import findings
+    from foretrace.names.decode import decode
     from foretrace.report.data import Reading, reading
     from foretrace.trace.load import load_trace as read
     from foretrace.trace.model import Trace
@@ -46,6 +47,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "attention",
+    "decode",
     "findings",
     "profile",
     "profile_callable",
@@ -58,6 +60,7 @@ _LAZY: Final[dict[str, tuple[str, str]]] = {
     "Reading": ("foretrace.report.data", "Reading"),
     "Trace": ("foretrace.trace.model", "Trace"),
     "attention": ("foretrace.api", "attention"),
+    "decode": ("foretrace.names.decode", "decode"),
     "findings": ("foretrace.findings", "findings"),
     "profile": ("foretrace.capture.profile", "profile"),
     "profile_callable": ("foretrace.capture.profile", "profile_callable"),

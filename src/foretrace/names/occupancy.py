@@ -84,6 +84,9 @@ def occupancy(
         return None
     if registers < 0 or block_threads < 0 or shared_memory_bytes < 0:
         return None
+    if limits is not None and limits.get("warpSize", WARP) != WARP:
+        # AMD's devices carry compute capabilities of their own (gfx90a is 9.0) and other rules.
+        return None
     device = device_limits(compute_capability, limits)
     if device is None:
         return None
