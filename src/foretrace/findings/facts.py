@@ -12,11 +12,18 @@ import numpy as np
 
 from foretrace.analysis.timeline import Timeline, timeline
 from foretrace.findings.attention_weights import WeightsWanted, weights_wanted
+from foretrace.findings.casts import Casts, casts
+from foretrace.findings.communication import Communication, communication
+from foretrace.findings.compiled_regions import CompiledRegions, compiled_regions
 from foretrace.findings.flex_calls import FlexCalls, flex_calls
+from foretrace.findings.idle_gaps import IdleGaps, idle_gaps
+from foretrace.findings.launch_order import launch_order
 from foretrace.findings.name_index import NameIndex
 from foretrace.findings.rule import Evidence
 from foretrace.findings.sdpa_calls import SdpaCalls, SdpaKind, sdpa_calls
+from foretrace.findings.spans import Spans
 from foretrace.findings.unfused_attention import UnfusedAttention, unfused_attention
+from foretrace.findings.waits import Waits, waits
 from foretrace.names.decode import decode
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
@@ -43,6 +50,7 @@ CAUSES: Final = (None, MATH_PATH, UNCOMPILED_FLEX)
 
 _CAPABILITY_WORDS: Final = 2
 _IN_PATHS: Final = (Category.CPU_OP, Category.ANNOTATION)
+_OPTIMIZER: Final = "Optimizer.step#"
 _BACKWARD: Final = "autograd::engine::evaluate_function"
 _MEMO: Final = "_facts"
 
@@ -249,6 +257,11 @@ class Facts:
         return self.decoded[int(self.activity_names.code[activity])]
 
     @cached_property
+    def casts(self) -> Casts:
+        """Copies that change the number format."""
+        return casts(self)
+
+    @cached_property
     def device(self) -> Device | None:
         """The device that most activity ran on, if the file describes it."""
         numbers = self.trace.activities.device[self.counted]
@@ -267,6 +280,51 @@ class Facts:
     def device_name(self) -> str:
         """The device's name, or ``the device``."""
         return (self.device.name if self.device else "") or "the device"
+
+    @cached_property
+    def in_launch_order(self) -> I64:
+        """Counted activities by thread, then by launch."""
+        return launch_order(self)
+
+    @cached_property
+    def waits(self) -> Waits:
+        """Runtime calls in which the host waits for the device."""
+        return waits(self)
+
+    @cached_property
+    def idle(self) -> IdleGaps:
+        """When the device idles, and what the CPU did meanwhile."""
+        return idle_gaps(self)
+
+    @cached_property
+    def regions(self) -> CompiledRegions:
+        """Regions of `torch.compile`."""
+        return compiled_regions(self)
+
+    @cached_property
+    def communication(self) -> Communication:
+        """Communication between devices."""
+        return communication(self)
+
+    @cached_property
+    def optimizer_steps(self) -> I64:
+        """Rows of the annotations around the counted optimizer steps."""
+        rows = self.trace.rows_of(Category.ANNOTATION)
+        names = self.trace.rows.name[rows]
+        distinct, inverse = np.unique(names, return_inverse=True)
+        wanted = [self.trace.strings[int(number)].startswith(_OPTIMIZER) for number in distinct]
+        return self.counted_rows(rows[np.array(wanted, bool)[inverse]]) if any(wanted) else rows[:0]
+
+    @cached_property
+    def in_optimizer(self) -> Bools:
+        """Which counted activities were launched in an optimizer's step."""
+        rows, spans = self.trace.rows, self.optimizer_steps
+        if not spans.size:
+            return np.zeros(len(self.counted), bool)
+        launch = self.trace.activities.launch[self.counted]
+        steps = Spans(rows.thread[spans], rows.ts[spans], rows.end[spans])
+        held: Bools = steps.holding(rows.thread[launch], rows.ts[launch]) >= 0
+        return held
 
     # What follows from what.
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.analysis.copies import direction
 from foretrace.analysis.shapes import op_inputs
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from foretrace.findings.name_index import Bools
+    from foretrace.names.decoded import Decoded
     from foretrace.trace.model import Trace
     from foretrace.trace.raw import I64
 
@@ -55,13 +57,19 @@ def check(trace: Trace) -> Iterator[Finding]:
     calls = sdpa.where(lambda kind: kind.backend in _FUSED)
     if not calls.size:
         return
-    moves = facts.activities_where(lambda said: said.role in _MOVES or bool(_COMPILED & set(said.fused_ops)))
+    moves = facts.activities_where(_is_move)
     inside = np.intersect1d(sdpa.activities(calls), moves)
     before = _before(facts, calls, moves)
     masks = _of_masks(facts, inside)
     copies = np.union1d(inside[~masks], before)
     if copies.size:
         yield _finding(facts, copies, before)
+
+
+def _is_move(said: Decoded) -> bool:
+    """A copy or cast on the device; what comes from the host or goes there is another matter."""
+    on_device = direction(said.name) not in ("HtoD", "DtoH", "PtoP")
+    return on_device and (said.role in _MOVES or bool(_COMPILED & set(said.fused_ops)))
 
 
 def _before(facts: Facts, calls: I64, moves: I64) -> I64:

@@ -24,11 +24,12 @@ dim=-1, dtype=torch.float32)` casts inside its own kernel.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from foretrace.analysis.shapes import op_inputs
+from foretrace.findings.casts import FP32
 from foretrace.findings.facts import CAUSES, Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import time_text
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 RULE = Rule(code="FT103", name="attention-upcast", needs=Needs.OPS | Needs.LAUNCHES | Needs.SHAPES, since="0.1")
 
-_SIXTEEN_BITS: Final = ("c10::BFloat16", "c10::Half")
-_FP32: Final = "float"
+# Q, K and V.
+_OPERANDS: Final = 3
 _CHANGE: Final = (
     "leave q, k and v in 16 bits: drop .float() before the products, or call F.scaled_dot_product_attention"
 )
@@ -51,31 +52,10 @@ _CHANGE: Final = (
 def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding for the casts that stand alone, and one for each cause they follow from."""
     facts = facts_of(trace)
-    casts = _casts_up(facts)
-    for because, some in facts.by_cause(casts):
+    for because, some in facts.by_cause(facts.casts.up):
         kept = some if because in CAUSES[1:] else _before_products(facts, some)
         if kept.size:
             yield _finding(facts, kept, because)
-
-
-def _casts_up(facts: Facts) -> I64:
-    """Counted activities of `copy_` from 16 bits to fp32."""
-    trace = facts.trace
-    owner = trace.activities.owner[facts.counted]
-    spots = np.flatnonzero(owner >= 0)
-    spots = spots[facts.op_names.flags(["aten::copy_"])(owner[spots])]
-    types = trace.ops.types[owner[spots]]
-    up = {
-        int(number): _is_up(op_inputs(trace, int(owner[spots[np.flatnonzero(types == number)[0]]]))["types"])
-        for number in np.unique(types)
-    }
-    return (
-        facts.counted[spots[np.array([up[int(number)] for number in types], bool)]] if spots.size else facts.counted[:0]
-    )
-
-
-def _is_up(types: tuple[Any, ...] | None) -> bool:
-    return types is not None and len(types) > 1 and types[0] == _FP32 and types[1] in _SIXTEEN_BITS
 
 
 def _before_products(facts: Facts, casts: I64) -> I64:
@@ -84,7 +64,7 @@ def _before_products(facts: Facts, casts: I64) -> I64:
     wanted: list[int] = []
     sizes: dict[int, set[int]] = {}
     for number, scores in enumerate(unfused.kinds):
-        if scores is not None and scores.dtype == _FP32:
+        if scores is not None and scores.dtype == FP32:
             lengths = (scores.query_length, scores.key_length)
             sizes[number] = {scores.matrices * length * scores.head_dim for length in lengths}
     if not sizes:
@@ -101,9 +81,6 @@ def _before_products(facts: Facts, casts: I64) -> I64:
             wanted.extend(np.flatnonzero(near)[-_OPERANDS:].tolist())
         end_before = int(rows.end[ops[unfused.second[call]]])
     return casts[np.unique(np.array(wanted, np.int64))]
-
-
-_OPERANDS: Final = 3
 
 
 def _elements(trace: Trace, op: int) -> int:

@@ -1,0 +1,125 @@
+"""When the device idles in the counted steps, and what the CPU did meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.analysis.intervals import gaps
+from foretrace.trace.model import NONE
+
+if TYPE_CHECKING:
+    from foretrace.findings.facts import Facts
+    from foretrace.trace.raw import I64
+
+__all__ = ["GapGroup", "IdleGaps", "idle_gaps"]
+
+# Shorter gaps are the device's own between two kernels.
+_SHORTEST_NS: Final = 10_000
+# A host range that is not much longer than the gap is what filled it.
+_FILLS: Final = 2
+# More are not looked at one by one: the longest tell the story.
+_MOST: Final = 4096
+NOTHING: Final = "Python, outside any op"
+
+
+@dataclass(frozen=True)
+class GapGroup:
+    """Gaps during which the CPU was in one thing."""
+
+    host_name: str
+    total_ns: int
+    count: int
+    rows: I64
+    """The host ranges that fill them, one for each gap; -1 where there is none."""
+    following: I64
+    """The activity that ends each gap."""
+
+
+@dataclass(frozen=True)
+class IdleGaps:
+    """The gaps of the busiest device, the longest groups first."""
+
+    facts: Facts = field(repr=False)
+    total_ns: int
+    groups: list[GapGroup]
+
+    @property
+    def main(self) -> GapGroup | None:
+        """The group with the most idle time."""
+        return self.groups[0] if self.groups else None
+
+    def longer_than(self, ns: float) -> IdleGaps:
+        """The same, of the gaps longer than this."""
+        return _grouped(self.facts, int(ns))
+
+
+def idle_gaps(facts: Facts) -> IdleGaps:
+    """Find the gaps of 10 us and more."""
+    return _grouped(facts, _SHORTEST_NS)
+
+
+def _grouped(facts: Facts, shortest: int) -> IdleGaps:
+    low, high, following = _between(facts)
+    length = high - low
+    kept = np.flatnonzero(length >= shortest)
+    total = int(length[kept].sum())
+    kept = kept[np.argsort(-length[kept], kind="stable")][:_MOST]
+    rows = _filling(facts, low[kept], high[kept], following[kept])
+    named: dict[str, list[int]] = {}
+    for at, row in enumerate(rows):
+        named.setdefault(facts.trace.name(int(row)) if row >= 0 else NOTHING, []).append(at)
+    groups = [
+        GapGroup(name, int(length[kept[some]].sum()), len(some), rows[some], following[kept[some]])
+        for name, some in named.items()
+    ]
+    groups.sort(key=lambda group: -group.total_ns)
+    return IdleGaps(facts, total, groups)
+
+
+def _between(facts: Facts) -> tuple[I64, I64, I64]:
+    """(begin, end, the activity that ends it) of each gap, on the busiest device, within the counted steps."""
+    acts = facts.trace.activities
+    counted = facts.counted
+    none = np.zeros(0, np.int64)
+    if not counted.size:
+        return none, none, none
+    devices, times = np.unique(acts.device[counted], return_inverse=True)
+    busiest = devices[np.argmax(np.bincount(times, weights=acts.dur[counted]))]
+    mine = counted[acts.device[counted] == busiest]
+    begin, end = int(acts.ts[mine].min()), int(acts.end[mine].max())
+    # All activity of the device fills the time, whoever launched it.
+    on = np.flatnonzero(acts.timed & (acts.device == busiest) & (acts.ts < end) & (acts.end > begin))
+    low, high = gaps(acts.ts[on], acts.end[on])
+    inside = (low >= begin) & (high <= end)
+    low, high = low[inside], high[inside]
+    order = on[np.argsort(acts.ts[on], kind="stable")]
+    at = np.searchsorted(acts.ts[order], high)
+    return low, high, order[np.minimum(at, len(order) - 1)]
+
+
+def _filling(facts: Facts, low: I64, high: I64, following: I64) -> I64:
+    """For each gap the outermost host range, on the thread that ends the gap, that is not much longer than the gap."""
+    trace, rows = facts.trace, facts.trace.rows
+    launch = trace.activities.launch[following]
+    result = np.full(len(low), NONE, np.int64)
+    known = np.flatnonzero(launch >= 0)
+    if not known.size:
+        return result
+    middle = (low[known] + high[known]) // 2
+    around = trace.host_forest.innermost(rows.thread[launch[known]], middle)
+    length = high[known] - low[known]
+    above = np.where(around >= 0, trace.host_rows[np.maximum(around, 0)], NONE)
+    result[known] = above
+    active = np.flatnonzero(above >= 0)
+    while active.size:
+        parent = facts.host_parent[above[active]]
+        short = (parent >= 0) & (rows.dur[np.maximum(parent, 0)] <= _FILLS * length[active])
+        active, above_short = active[short], parent[short]
+        above[active] = above_short
+        result[known[active]] = above_short
+    steps = np.isin(result, trace.steps.row)
+    result[steps] = NONE
+    return result

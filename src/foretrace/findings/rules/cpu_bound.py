@@ -1,0 +1,100 @@
+"""The CPU bounds the step: the device waits for launches more than half of the time.
+
+## What it looks for
+
+A busy share of 0.5 or less: the time in a step during which the device does anything, over the period of a step.
+
+## Why it matters
+
+The device is idle for the rest. Faster kernels change nothing; fewer or cheaper launches do. Each launch from eager
+PyTorch costs the CPU some 5 to 10 microseconds, and more while a profiler records Python stacks.
+
+## How to confirm it
+
+Double the batch: if a step takes as long as before, the CPU bounds it. `foretrace read TRACE --steps` gives CPU,
+device and busy time of each step.
+
+## What usually helps
+
+A CUDA graph replays all launches in one call: `torch.compile(model, mode="reduce-overhead")` or `torch.cuda.graph`.
+Fewer, larger kernels: `torch.compile`, a larger batch, a fused optimizer. No waiting for the device inside the step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.kineto import Category
+from foretrace.units import count_text, share_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foretrace.trace.model import Trace
+
+RULE = Rule(code="FT201", name="cpu-bound", needs=Needs.LAUNCHES, since="0.1")
+
+# A window with fewer launches shows nothing but its own edges.
+_FEWEST: Final = 10
+# One gap with this share of the idle time is what to look at.
+_MAIN_SHARE: Final = 0.5
+_CHANGE: Final = """\
+replay the launches as a CUDA graph, or make fewer of them:
+    model = torch.compile(model, mode="reduce-overhead")"""
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    """Yield one finding where the busy share says so."""
+    facts = facts_of(trace)
+    figures = facts.timeline.per_step
+    if figures.bound != "cpu" or figures.period_ns is None or not facts.counted.size:
+        return
+    launches = _launches(facts)
+    if figures.period_of == "window" and launches < _FEWEST:
+        return
+    yield _finding(facts, launches, figures.period_ns, figures.busy_ns.median)
+
+
+def _launches(facts: Facts) -> float:
+    """Launches a step: one for a whole graph replay."""
+    return facts.per_step(len(np.unique(facts.trace.activities.launch[facts.counted])))
+
+
+def _finding(facts: Facts, launches: float, period_ns: float, busy_ns: float) -> Finding:
+    idle = period_ns - busy_ns
+    each = "" if facts.has_steps else " in this window"
+    text = (
+        f"The device is busy {share_text(busy_ns / period_ns)} of the time{each} and waits for "
+        f"{count_text(round(launches), 'launch', 'launches')} {facts.per}, one every "
+        f"{time_text(period_ns / max(1.0, launches))}. "
+    )
+    main = facts.idle.main
+    if main is not None and main.total_ns >= _MAIN_SHARE * idle * facts.steps:
+        text += (
+            f"Its longest gaps, {time_text(facts.per_step(main.total_ns))} {facts.per}, fall while the CPU is in "
+            f"{main.host_name}. "
+        )
+    if facts.trace.has_stacks:
+        text += "Python stacks were recorded, which slows the CPU: without them the share is larger."
+    return RULE.finding(
+        f"the GPU waits for the CPU: {time_text(busy_ns)} of work every {time_text(period_ns)}",
+        count=1,
+        at_stake_ns=idle,
+        confidence=Confidence.CERTAIN if facts.steps > 1 and not facts.trace.has_stacks else Confidence.LIKELY,
+        evidence=facts.evidence_of_rows(_longest_launches(facts), limit=4),
+        text=text.strip(),
+        change=_CHANGE,
+    )
+
+
+def _longest_launches(facts: Facts) -> np.ndarray:
+    """The launches that took the CPU longest in the first counted step."""
+    acts, rows = facts.trace.activities, facts.trace.rows
+    some = facts.counted[acts.category[facts.counted] == Category.KERNEL]
+    some = some if some.size else facts.counted
+    launch = np.unique(acts.launch[some[acts.step[some] == acts.step[some[0]]]])
+    return launch[np.argsort(-rows.dur[launch], kind="stable")]

@@ -1,0 +1,163 @@
+"""The host waits for the device inside the step.
+
+## What it looks for
+
+Synchronizing runtime calls (`cudaStreamSynchronize`, `cudaDeviceSynchronize`, `cudaMemcpy`, ...) in a step, by the op
+that caused them: `item`, `nonzero`, `is_nonzero`, a copy to the host, a blocking copy to the device. Waits for large
+pageable copies are another rule's.
+
+## Why it matters
+
+The host stops until the device has done everything that was queued. Then the queue is empty: the device idles until
+the host has launched again, and every launch after that is late. The loss is that idle time, not the wait itself.
+
+## How to confirm it
+
+The evidence names the op and the annotation around it. Take it out, or move it to the end of the step, and compare.
+
+## What usually helps
+
+Keep numbers on the device (losses, norms, flags) and read them every N steps. `torch.where` rather than indexing with
+a mask, which needs `nonzero`. `non_blocking=True` from pinned memory. `torch.cuda.set_sync_debug_mode("warn")` finds
+the line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.analysis.copies import direction
+from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.units import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foretrace.trace.model import Trace
+    from foretrace.trace.raw import I64
+
+RULE = Rule(code="FT203", name="host-sync", needs=Needs.CALLS | Needs.DEVICE, since="0.1")
+
+_READS: Final = frozenset(
+    {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal", "aten::allclose"}
+)
+_SIZES: Final = frozenset(
+    {
+        "aten::nonzero",
+        "aten::unique",
+        "aten::_unique2",
+        "aten::unique_consecutive",
+        "aten::masked_select",
+        "aten::repeat_interleave",
+    }
+)
+_INDEXES: Final = frozenset({"aten::index", "aten::index_put_"})
+_READ_CHANGE: Final = """\
+keep the value on the device, and read it every N steps:
+    losses.append(loss.detach())
+    if step % 100 == 0:
+        print(torch.stack(losses).mean().item())"""
+_SIZE_CHANGE: Final = "the result's size depends on the data: use torch.where, or a fixed size, instead"
+_INDEX_CHANGE: Final = """\
+a bool mask as an index needs nonzero; a masked op does not:
+    x = torch.where(mask, value, x)  # or x.masked_fill_(mask, value), instead of x[mask] = value"""
+_COPY_CHANGE: Final = """\
+copy without waiting, from (or to) pinned memory, and read it a step later:
+    x = x.to("cuda", non_blocking=True)  # DataLoader(..., pin_memory=True)"""
+_UPLOAD_CHANGE: Final = (
+    "make the tensor on the device: torch.tensor(x, device=...) once, or torch.full((), x, device=...)"
+)
+_EXPLICIT_CHANGE: Final = "take torch.cuda.synchronize() out of the step, or time with torch.cuda.Event instead"
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    """Yield one finding for each kind of cause."""
+    facts = facts_of(trace)
+    waits = facts.waits
+    if not len(waits):
+        return
+    kinds: dict[str, list[int]] = {}
+    for at in np.flatnonzero(~waits.is_pageable_upload):
+        kinds.setdefault(_kind(facts, int(at)), []).append(int(at))
+    for kind, spots in kinds.items():
+        yield _finding(facts, kind, np.array(spots, np.int64))
+
+
+def _kind(facts: Facts, at: int) -> str:
+    waits = facts.waits
+    cause, copy = int(waits.cause[at]), int(waits.copy[at])
+    if cause < 0:
+        return "explicit"
+    name = facts.op_text(cause)
+    if name in _READS:
+        return "read"
+    if name in _SIZES:
+        return "size"
+    if name in _INDEXES:
+        return "index"
+    if copy >= 0:
+        return "download" if direction(facts.trace.name(int(facts.trace.activities.row[copy]))) == "DtoH" else "upload"
+    return "other"
+
+
+_SHOWN: Final = {"upload": "a blocking copy to the GPU", "download": "a copy to the host"}
+_CHANGES: Final = {
+    "read": _READ_CHANGE,
+    "size": _SIZE_CHANGE,
+    "index": _INDEX_CHANGE,
+    "download": _COPY_CHANGE,
+    "upload": _UPLOAD_CHANGE,
+    "explicit": _EXPLICIT_CHANGE,
+    "other": None,
+}
+
+
+def _finding(facts: Facts, kind: str, spots: I64) -> Finding:
+    waits = facts.waits
+    some = waits.rows[spots]
+    idle = facts.per_step(int(waits.idle_after[spots].sum()))
+    causes = waits.cause[spots]
+    names = list(dict.fromkeys(facts.op_text(int(op)) for op in causes if op >= 0)) or [facts.trace.name(int(some[0]))]
+    shown = _SHOWN.get(kind) or ", ".join(name.removeprefix("aten::") for name in names[:3])
+    waited = facts.cpu_ns(some)
+    number = facts.per_step(len(spots))
+    times = "once" if round(number, 2) == 1 else f"{number:,.3g} times"
+    return RULE.finding(
+        f"{shown} makes the CPU wait for the GPU {times} {facts.per}",
+        count=number,
+        at_stake_ns=idle,
+        confidence=Confidence.CERTAIN,
+        evidence=facts.evidence_of_rows(some),
+        text=(
+            f"The host waits {time_text(waited)} {facts.per} in {facts.trace.name(int(some[0]))} until the device has "
+            f"done all that was queued; after that the device idles {time_text(idle)} until new work arrives. "
+            + _why(kind)
+        ),
+        change=_CHANGES[kind],
+        because=_because(facts, causes),
+    )
+
+
+def _why(kind: str) -> str:
+    return {
+        "read": "Reading a value into Python needs it now.",
+        "size": "The size of the result depends on the data, so the host has to know it.",
+        "index": "Indexing with a bool tensor calls nonzero.",
+        "download": "A copy to pageable host memory waits until it is done.",
+        "upload": "A blocking copy of host data to the device waits until it is done, however small it is.",
+        "explicit": "Nothing but the call itself asks for it.",
+        "other": "The op needs something from the device before it can go on.",
+    }[kind]
+
+
+def _because(facts: Facts, causes: I64) -> str | None:
+    """FlexAttention's fallback makes its own small copies."""
+    flex = facts.flex
+    if not len(flex) or (causes < 0).any():
+        return None
+    rows = facts.trace.ops.row[causes]
+    inside = flex.spans.holding(facts.trace.rows.thread[rows], facts.trace.rows.ts[rows])
+    return "FT107" if (inside >= 0).all() else None

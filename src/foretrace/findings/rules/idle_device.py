@@ -1,0 +1,90 @@
+"""The device idles in long gaps, though the CPU does not bound the step.
+
+## What it looks for
+
+Gaps between activities of the busiest device that are longer than 50 microseconds and than three launches usually lie
+apart, where they make up at least a twentieth of the period. Where the CPU bounds the whole step, that finding says
+so, and names its longest gap.
+
+## Why it matters
+
+In such a gap the device waits for one thing: a batch, a synchronization, a Python loop, a collective of another rank.
+
+## How to confirm it
+
+The finding names what the CPU was in. `foretrace read TRACE --tree` shows what came before and after it.
+
+## What usually helps
+
+Move that work out of the way: more loader workers, no `.item()`, pinned memory, work on the host while the device is
+busy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.idle_gaps import NOTHING, IdleGaps
+from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.kineto import SYNC_NAME
+from foretrace.units import share_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foretrace.trace.model import Trace
+
+RULE = Rule(code="FT401", name="idle-device", needs=Needs.LAUNCHES, since="0.1")
+
+_SHORTEST_NS: Final = 50_000
+_LAUNCHES: Final = 3
+_SHARE: Final = 0.05
+_SHOWN: Final = 3
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    """Yield one finding, about the group of gaps with the most idle time."""
+    facts = facts_of(trace)
+    figures = facts.timeline.per_step
+    if figures.bound in ("cpu", "unknown") or not figures.period_ns:
+        return
+    launches = max(1, len(np.unique(trace.activities.launch[facts.counted])))
+    usual = _LAUNCHES * figures.period_ns * facts.steps / launches
+    long = facts.idle.longer_than(max(_SHORTEST_NS, usual))
+    if long.groups and facts.per_step(long.total_ns) >= _SHARE * figures.period_ns:
+        yield _finding(facts, long, figures.period_ns)
+
+
+def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
+    main = long.groups[0]
+    idle = facts.per_step(long.total_ns)
+    where = "; ".join(
+        f"{time_text(facts.per_step(group.total_ns))} in {group.host_name}" for group in long.groups[:_SHOWN]
+    )
+    rows = main.rows[main.rows >= 0]
+    number = sum(group.count for group in long.groups)
+    return RULE.finding(
+        f"the GPU idles {time_text(idle)} {facts.per} in {facts.per_step(number):,.3g} long gaps",
+        count=facts.per_step(number),
+        at_stake_ns=idle,
+        confidence=Confidence.LIKELY,
+        evidence=facts.evidence_of_rows(np.sort(rows)) if rows.size else facts.evidence_of(np.sort(main.following)),
+        text=(
+            f"{share_text(idle / period_ns)} of the period. Meanwhile the CPU is: {where}."
+            + ("" if main.host_name != NOTHING else " Record Python stacks (with_stack=True) to see what that is.")
+        ),
+        change=_change(main.host_name),
+    )
+
+
+def _change(name: str) -> str | None:
+    if "DataLoader" in name:
+        return "let the loader work ahead: DataLoader(..., num_workers=8, pin_memory=True, prefetch_factor=4)"
+    if SYNC_NAME.match(name):
+        return "do not wait for the device inside the step: read values later, or every N steps"
+    if name == NOTHING:
+        return "record Python stacks, torch.profiler.profile(with_stack=True), to see what runs there"
+    return f"move what {name} does out of the device's way, or let it overlap with device work"

@@ -1,0 +1,102 @@
+"""Chains of tiny elementwise kernels that one kernel could do.
+
+## What it looks for
+
+At least eight elementwise, copy or reduction kernels in a row on one thread, each shorter than ten microseconds, with
+no matrix product, attention or collective between them.
+
+## Why it matters
+
+Each of them costs a launch (5 to 10 microseconds of CPU), and reads and writes its tensor. Fused, the chain is one
+launch, one read and one write.
+
+## How to confirm it
+
+`foretrace read TRACE --tree` shows the chain. Compile the function that makes it, profile again: a few kernels named
+`triton_...` should be left.
+
+## What usually helps
+
+`torch.compile` on the function or module around them. For normalization, rotary embedding and activations there are
+fused ops: `torch.nn.functional.rms_norm`, `F.silu` and the like; for optimizers see the single-tensor one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.launch_order import Chains, chains
+from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.kineto import Category
+from foretrace.units import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foretrace.trace.model import Trace
+
+RULE = Rule(code="FT202", name="tiny-kernel-chain", needs=Needs.OPS | Needs.LAUNCHES, since="0.1")
+
+_FUSIBLE: Final = frozenset({"elementwise", "copy", "cast", "reduction", "softmax", "normalization", "random"})
+# Shorter than a launch from eager PyTorch takes, or not much longer.
+_TINY_NS: Final = 10_000
+# Fewer than this happen in any model, around every product.
+_LEAST: Final = 8
+_FUSED: Final = frozenset({"Inductor Triton", "Triton"})
+_CHANGE: Final = """\
+compile the function around them:
+    @torch.compile
+    def f(x): ..."""
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    """Yield one finding over all chains."""
+    facts = facts_of(trace)
+    order = facts.in_launch_order
+    acts = trace.activities
+    if len(order) < _LEAST:
+        return
+    fusible = np.array(
+        [said.role in _FUSIBLE and said.library not in _FUSED for said in facts.decoded] or [False], bool
+    )[facts.activity_names.code[order]]
+    tiny = fusible & (acts.dur[order] < _TINY_NS) & (acts.category[order] == Category.KERNEL) & ~acts.graph[order]
+    tiny &= ~facts.in_optimizer[np.searchsorted(facts.counted, order)]
+    found = chains(facts, tiny, _LEAST)
+    if found.number:
+        yield _finding(facts, found)
+
+
+def _finding(facts: Facts, found: Chains) -> Finding:
+    acts, rows = facts.trace.activities, facts.trace.rows
+    kernels = len(found.members)
+    saved = kernels - found.number
+    owners = acts.owner[found.members]
+    ops = np.unique(facts.trace.ops.row[owners[owners >= 0]])
+    cpu = int(rows.dur[ops].sum()) * saved / kernels
+    device = int(acts.dur[found.members].sum()) * saved / kernels
+    cpu_bound = facts.timeline.per_step.bound == "cpu"
+    longest = int(np.bincount(found.chain).max())
+    number = facts.per_step(found.number)
+    chained = "one chain" if number == 1 else f"{number:,.3g} chains"
+    median = float(np.median(acts.dur[found.members]))
+    return RULE.finding(
+        f"{facts.per_step(kernels):,.3g} tiny kernels {facts.per} in {facts.per_step(found.number):,.3g} chains that "
+        "fuse",
+        count=facts.per_step(found.number),
+        at_stake_ns=facts.per_step(cpu if cpu_bound else device),
+        confidence=Confidence.LIKELY,
+        evidence=facts.evidence_of(found.members[found.chain == found.chain[0]]),
+        text=(
+            f"The longest chain has {longest} kernels; half of all take less than {time_text(median)}, and their ops "
+            f"cost the CPU {time_text(facts.per_step(int(rows.dur[ops].sum())))} {facts.per}. "
+            + (
+                "The CPU bounds the step, so it is the launches that count."
+                if cpu_bound
+                else "What counts is that each reads and writes its tensor."
+            )
+        ),
+        change=_CHANGE,
+    )

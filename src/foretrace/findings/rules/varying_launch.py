@@ -1,0 +1,124 @@
+"""The same launch takes much longer in one step than in another.
+
+## What it looks for
+
+Launches that are alike in kernel, op path and input shapes and at the same place in their step, whose times over the
+steps differ by more than 1.3 times, where the excess over the median makes up at least a hundredth of a step.
+Collectives are left out: they wait for other ranks.
+
+## Why it matters
+
+The same work should take the same time. Where it does not, something else is in play: clocks (power or temperature),
+work that runs at the same time, another process on the device, data that decides how much is done.
+
+## How to confirm it
+
+The evidence gives the launch in each step. Watch the clocks (`nvidia-smi -q -d CLOCK,PERFORMANCE`); look for overlap
+on other streams.
+
+## What usually helps
+
+Lock the clocks while measuring (`nvidia-smi -lgc`), keep other processes off the device, compare medians rather than
+single steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.kineto import Category
+from foretrace.units import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foretrace.trace.model import Trace
+    from foretrace.trace.raw import I64
+
+RULE = Rule(code="FT402", name="varying-launch", needs=Needs.LAUNCHES | Needs.SEVERAL_STEPS, since="0.1")
+
+_RATIO: Final = 1.3
+# Below this a kernel's time is as much the clock's resolution and the launch as the kernel.
+_SHORTEST_NS: Final = 10_000
+_SHARE: Final = 0.01
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    """Yield one finding over all such launches."""
+    facts = facts_of(trace)
+    if facts.steps < 2:  # noqa: PLR2004 - it takes two to compare
+        return
+    slots, members = _slots(facts)
+    if not members.size:
+        return
+    dur = trace.activities.dur[members]
+    order = np.lexsort((dur, slots))
+    members, slots, dur = members[order], slots[order], dur[order]
+    begins = np.concatenate(([0], np.flatnonzero(np.diff(slots)) + 1))
+    sizes = np.diff(np.append(begins, len(slots)))
+    lowest, highest = dur[begins], dur[begins + sizes - 1]
+    median = dur[begins + (sizes - 1) // 2]
+    varies = (sizes > 1) & (lowest >= _SHORTEST_NS) & (highest > _RATIO * lowest)
+    excess = np.add.reduceat(np.maximum(0, dur - np.repeat(median, sizes)), begins)
+    varies &= excess > 0
+    if not varies.any() or excess[varies].sum() < _SHARE * facts.step_device_ns * facts.steps:
+        return
+    worst = int(np.flatnonzero(varies)[np.argmax(excess[varies])])
+    here = members[begins[worst] : begins[worst] + sizes[worst]]
+    yield _finding(facts, int(varies.sum()), int(excess[varies].sum()), here)
+
+
+def _slots(facts: Facts) -> tuple[I64, I64]:
+    """(place in the step, activity), for what is there in more than one step: equal places, equal work."""
+    trace, acts = facts.trace, facts.trace.activities
+    order = facts.in_launch_order
+    chosen = order[(acts.category[order] == Category.KERNEL) & ~acts.graph[order]]
+    quiet = facts.activities_where(lambda said: said.role != "communication", chosen)
+    if not quiet.size:
+        return quiet, quiet
+    owner, parent = acts.owner[quiet], trace.ops.parent
+    names = np.append(facts.op_names.code, -1)
+    above = np.where(owner >= 0, np.append(parent, -1)[owner], -1)
+    two_up = np.where(above >= 0, np.append(parent, -1)[above], -1)
+    dims = np.append(trace.ops.dims.astype(np.int64), -1)[owner]
+    key = facts.activity_names.code[quiet].astype(np.int64)
+    for column in (names[owner], names[above], names[two_up], dims, acts.grid[quiet, 0], acts.grid[quiet, 1]):
+        # A mixed key: equal columns give equal keys, and two that differ by chance only lose a comparison.
+        key = key * np.int64(1_000_003) ^ column.astype(np.int64)
+    step = acts.step[quiet]
+    # The n-th launch with this key in its step.
+    by = np.lexsort((step, key))
+    fresh = np.ones(len(by), bool)
+    fresh[1:] = (key[by][1:] != key[by][:-1]) | (step[by][1:] != step[by][:-1])
+    starts = np.flatnonzero(fresh)
+    turn = np.arange(len(by)) - np.repeat(starts, np.diff(np.append(starts, len(by))))
+    place = np.zeros(len(by), np.int64)
+    place[by] = turn
+    _, slots = np.unique(key * np.int64(1_000_003) ^ place, return_inverse=True)
+    return slots.reshape(-1), quiet
+
+
+def _finding(facts: Facts, number: int, excess: int, here: I64) -> Finding:
+    acts = facts.trace.activities
+    dur = acts.dur[here]
+    said = facts.what(int(here[0]))
+    ratio = int(dur.max()) / max(1, int(dur.min()))
+    evidence = tuple(item for at in here[[0, -1]] for item in facts.evidence_of(here[here == at]))
+    collectives = len(facts.communication) > 0
+    return RULE.finding(
+        f"the same launch varies {ratio:.1f}x between steps: {said.short}",
+        count=number,
+        at_stake_ns=facts.per_step(excess),
+        confidence=Confidence.LIKELY,
+        evidence=evidence,
+        text=(
+            f"{number} launches that are alike in op path, shapes and place in the step differ by more than "
+            f"{_RATIO}x; the worst takes {time_text(int(dur.min()))} to {time_text(int(dur.max()))}."
+            + (" Collectives run in these steps, and slow what runs beside them." if collectives else "")
+        ),
+        change="lock the clocks while measuring (nvidia-smi -lgc), and keep other work off the device",
+    )

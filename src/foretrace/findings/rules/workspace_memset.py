@@ -1,0 +1,84 @@
+"""A small memset before a kernel clears a workspace or a counter of its library.
+
+## What it looks for
+
+Memsets that belong to the same op as the kernel after them: a matrix product, attention, a reduction.
+
+## Why it matters
+
+It explains a row that looks odd and is not: the library clears a few bytes that the blocks of the next kernel use to
+take turns (a tile scheduler, a semaphore of a reduction over blocks). It takes a microsecond and nobody asked for it.
+It is called split-K here only where the kernel's name says so.
+
+## How to confirm it
+
+`foretrace read TRACE --tree` shows the memset right before the kernel, under the same op.
+
+## What usually helps
+
+Nothing: leave it. In a step bound by launches, a CUDA graph hides it with the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.kineto import Category
+from foretrace.trace.raw import MISSING
+from foretrace.units import bytes_text, count_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foretrace.trace.model import Trace
+    from foretrace.trace.raw import I64
+
+RULE = Rule(code="FT304", name="workspace-memset", needs=Needs.OPS | Needs.LAUNCHES, since="0.1", note=True)
+
+# More than this is somebody's tensor.
+_SMALL_BYTES: Final = 1 << 20
+_NOT_LIBRARY: Final = ("aten::zero_", "aten::zeros", "aten::fill_", "aten::memset")
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    """Yield one note over all of them."""
+    facts = facts_of(trace)
+    acts = trace.activities
+    counted = facts.counted
+    sets = counted[acts.category[counted] == Category.MEMSET]
+    sets = sets[(acts.owner[sets] >= 0) & ((acts.bytes[sets] == MISSING) | (acts.bytes[sets] <= _SMALL_BYTES))]
+    if sets.size:
+        sets = sets[~facts.op_names.flags(_NOT_LIBRARY)(acts.owner[sets])]
+    kernels = counted[acts.category[counted] == Category.KERNEL]
+    sets = sets[np.isin(acts.owner[sets], acts.owner[kernels])]
+    if sets.size:
+        yield _finding(facts, sets, kernels)
+
+
+def _finding(facts: Facts, sets: I64, kernels: I64) -> Finding:
+    acts = facts.trace.activities
+    served = kernels[np.isin(acts.owner[kernels], acts.owner[sets])]
+    split = facts.activities_where(lambda said: said.split_k is True and said.role == "gemm", served)
+    sizes = acts.bytes[sets]
+    known = sizes[sizes != MISSING]
+    size = f" of {bytes_text(int(np.median(known)))}" if known.size else ""
+    owners = ", ".join(dict.fromkeys(facts.op_text(int(op)).removeprefix("aten::") for op in acts.owner[sets]))
+    number = facts.per_step(len(sets))
+    text = (
+        f"{count_text(round(number), 'memset')}{size} {facts.per} under {owners}, {time_text(facts.device_ns(sets))} "
+        "in all: the library clears what the blocks of its next kernel use to take turns."
+    )
+    if split.size:
+        text += f" {count_text(round(facts.per_step(len(split))), 'kernel')} of them split K, as the name says."
+    return RULE.finding(
+        f"small memsets before kernels clear a workspace or counter: {number:,.3g} {facts.per}",
+        count=number,
+        at_stake_ns=0,
+        confidence=Confidence.CERTAIN,
+        evidence=facts.evidence_of(sets),
+        text=text,
+    )
