@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "attention": ("attention", "Profile attention variants at one shape and compare them."),
     "read": ("read", "Read a trace: trust, steps, kernels, ops."),
     "report": ("report", "Write a trace, or variants side by side, as one HTML page."),
+    "open": ("open", "Open a trace in the Perfetto viewer, without uploading it."),
+    "share": ("share", "Upload traces to a Hub bucket and print Perfetto links."),
     "rules": ("rules", "List the findings that exist."),
     "explain": ("explain", "Explain one finding, and show it in a trace."),
     "why": ("why", "Say which SDPA backend ran or would run, and why each other one did not."),

@@ -44,9 +44,11 @@ def content(reading: Reading) -> dict[str, Any]:
         facts = row.get("decoded")
         if facts and name not in decoded:
             decoded[name] = _decoded(facts)
+        # What a copy is called says it better than any label.
+        label = (facts or {}).get("short") if row["kind"] == "kernel" else None
         kernels.append(
             {key: _safe(value) for key, value in row.items() if key != "decoded"}
-            | {"name": name, "short": (facts or {}).get("short") or short_name(row["name"])}
+            | {"name": name, "short": plain(label or short_name(row["name"]))}
             | {"time_in_steps_ns": full.time_in_steps_ns, "calls_in_steps": full.calls_in_steps}
         )
     used = set(reading.timeline.used)
