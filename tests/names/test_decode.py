@@ -495,6 +495,7 @@ def test_a_mangled_name_is_read_by_its_identifiers():
     assert (decoded.library, decoded.role, decoded.op) == ("ATen", "random", "normal")
 
 
+@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "name",
     [
@@ -509,8 +510,21 @@ def test_a_mangled_name_is_read_by_its_identifiers():
         "\ud800gemm",
         "İ" * 300 + "gemm",
         "x" * 1_000_000,
+        # Patterns that could be matched in very many ways.
+        "foo_" + "1" * 5_000 + "!",
+        "foo_" + "1d" * 5_000 + "z",
+        "triton_poi_fused_" + "d" * 10_000 + "z",
+        "triton__" + "1" * 10_000 + "z",
+        "fmhaSm1Kernel_QA" + "KvAO" * 4_000,
+        "bmm_" + "a_" * 8_000,
+        "_matmul_ogs_NNT_" + "x" * 10_000,
+        "igemm_fwd_gtc_n" + "_bf16_" * 3_000,
+        "fmha_cutlassF_" + "_aligned" * 2_000,
+        "Cijk_Ailk_Bljk_" + "B" * 10_000 + "_" * 5_000,
+        "fmha_v2" + "_bf16_1_1_S_" * 1_500,
+        "void cutlass::device_kernel<" + "cute::tuple<cute::C<1>, " * 800,
     ],
-    ids=range(11),
+    ids=range(23),
 )
 def test_hostile_names_are_read_in_time_and_kept_short(name):
     decoded = decode(name)

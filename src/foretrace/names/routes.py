@@ -29,6 +29,14 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("tensile", "start", ("Cijk_",)),
     Route("nvjet", "start", ("nvjet",)),
     Route(
+        "fbgemm",
+        "head",
+        (
+            *("fbgemm_gpu", "split_embedding", "bounds_check_indices", "linearize_index", "permute_pooled_embs"),
+            "recat_copy_async",
+        ),
+    ),
+    Route(
         "nccl",
         "head",
         (
@@ -162,14 +170,6 @@ ROUTES: Final[tuple[Route, ...]] = (
             *("vllm", "paged_attention", "reshape_and_cache", "concat_and_cache", "rotary_embedding_kernel"),
             *("Marlin", "marlin", "act_and_mul_kernel", "merge_attn_states", "moe_align_block_size"),
             *("topkGating", "wvSplitK", "gptq", "awq", "LLGemm1"),
-        ),
-    ),
-    Route(
-        "fbgemm",
-        "head",
-        (
-            *("fbgemm_gpu", "split_embedding", "bounds_check_indices", "linearize_index", "permute_pooled_embs"),
-            "recat_copy_async",
         ),
     ),
     Route(

@@ -240,7 +240,8 @@ def _read_function(reading: Reading, name: Name) -> bool:
     if entry is None:
         return False
     role, op, meaning = entry
-    arguments = name.arguments(8)
+    # A reduction's arguments are long, and what is asked of them is found without taking them apart.
+    arguments = name.arguments(8) if name.base != "reduce_kernel" else []
     op = _refined_op(name, op, arguments)
     unit = instruction = None
     if role == "convolution":
@@ -274,17 +275,15 @@ def _refined_op(name: Name, op: str | None, arguments: list[str]) -> str | None:
 
 
 def _say_argument_dtypes(reading: Reading, name: Name, arguments: list[str]) -> None:
-    if not arguments:
-        return
     if name.base == "reduce_kernel":
         start = name.body.find("ReduceOp<")
         dtype = first_cpp_dtype(name.body, start, start + 60) if start >= 0 else None
         if dtype is not None:
             reading.say(dtype[0], f"values in {dtype_words(dtype[1])}", input_dtype=dtype[1])
         return
-    dtypes = [(a, cpp_dtype(a)) for a in arguments]
-    if "OpaqueType" in arguments[0]:
+    if not arguments or "OpaqueType" in arguments[0]:
         return
+    dtypes = [(a, cpp_dtype(a)) for a in arguments]
     kinds = [(text, kind) for text, kind in dtypes if kind]
     if name.base.startswith(("softmax_warp", "cunn_SoftMax")) and len(kinds) >= 3:  # noqa: PLR2004
         warp = name.base.startswith("softmax_warp")
@@ -303,9 +302,9 @@ def _say_argument_dtypes(reading: Reading, name: Name, arguments: list[str]) -> 
 
 def read(name: Name, mark: str) -> Reading | None:
     """Take an ATen name apart; None if it is none."""
-    known = name.base in ELEMENTWISE or name.base == "multi_tensor_apply_kernel" or _function(name.base)
-    ours = "at::native" in name.head or name.head.startswith(("at::cuda", "at::"))
-    if not ours and not known:
+    ours = "at::native" in name.head or name.head.startswith("at::")
+    listed = name.base in ELEMENTWISE or name.base == "multi_tensor_apply_kernel"
+    if not ours and not listed and _function(name.base) is None:
         return None
     reading = Reading(name)
     mark = "at::native" if "at::native" in name.text else "at::" if name.text.find("at::") >= 0 else name.base

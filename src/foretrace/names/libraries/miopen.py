@@ -45,7 +45,7 @@ _DIRECTIONS: Final = {
 @functools.cache
 def _igemm() -> re.Pattern[str]:
     return re.compile(
-        r"(igemm)_(fwd|bwd|wrw)_(gtcx?\d*)_(n\w+?)_(bf16|fp16|fp32|int8)_\w*?"
+        r"(igemm)_(fwd|bwd|wrw)_(gtcx?\d*)_(n\w{1,20}?)_(bf16|fp16|fp32|int8)_\w{0,60}?"
         r"(bt(\d+)x(\d+)x(\d+))_(wt(\d+)x(\d+)x(\d+))"
     )
 

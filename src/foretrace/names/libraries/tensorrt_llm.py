@@ -45,10 +45,12 @@ _FUNCTIONS: Final[tuple[Function, ...]] = (
 def _patterns() -> dict[str, re.Pattern[str]]:
     return {
         "fmha": re.compile(
-            r"fmhaSm(\d+)([af]?)Kernel_Qkv?([A-Z]\w*?)(?:Kv(\w+?))?O(E4m3|E2m1|Bfloat16|Fp16)H(?:Qk)?(\d+)"
+            r"fmhaSm(\d+)([af]?)Kernel_Qkv?([A-Z]\w{0,30}?)(?:Kv(\w{1,30}?))?O(E4m3|E2m1|Bfloat16|Fp16)H(?:Qk)?(\d+)"
         ),
         "tile": re.compile(r"(Q(\d+)Kv(\d+))"),
-        "bmm": re.compile(r"(bmm|gemm|Bmm|Gemm)_(\w+?)_(\w+?)_(Fp32|Fp16)_(t(\d+)x(\d+)x(\d+)(?:u\d+)?)_(s(\d+))_"),
+        "bmm": re.compile(
+            r"(bmm|gemm|Bmm|Gemm)_(\w{1,40}?)_(\w{1,40}?)_(Fp32|Fp16)_(t(\d+)x(\d+)x(\d+)(?:u\d+)?)_(s(\d+))_"
+        ),
         "mma": re.compile(r"m(\d+x\d+x\d+)"),
         "arch": re.compile(r"sm(\d{2,3})([af]?)\b"),
     }
@@ -162,7 +164,7 @@ def _read_gen_gemm(name: Name, found: re.Match[str]) -> Reading:
 
 def _say_fmha_v2(reading: Reading, text: str) -> None:
     """``fmha_v2_flash_attention_bf16_64_128_S_q_paged_kv_128_causal_tma_ws_sm90_kernel``."""
-    found = re.search(r"_(bf16|fp16|e4m3)_(?:fp32_)?(\d+)_(\d+)_S_\w*?(\d+)_", text)
+    found = re.search(r"_(bf16|fp16|e4m3)_(?:fp32_)?(\d+)_(\d+)_S_\w{0,40}?(\d+)_", text)
     if found is not None:
         dtype = SHORT_DTYPES[found[1]]
         reading.say(found[1], f"inputs in {dtype_words(dtype)}", input_dtype=dtype)

@@ -115,8 +115,10 @@ _LIGER: Final[dict[str, tuple[str, str]]] = {
 def _patterns() -> dict[str, re.Pattern[str]]:
     return {
         # Triton 2 appended the classes of its arguments, OpenAI's kernels layout, formats and tile.
-        "classes": re.compile(r"_(?:\d+[dcex]*){2,}\Z"),
-        "ogs": re.compile(r"(_matmul_ogs)_([NT]{3})_(\w+?x\w+?x\w+?)_(\d+)x(\d+)x(\d+)x(\d+)(_\w+)?\Z"),
+        "classes": re.compile(r"_0(?:[dcex]|1)[\ddcex]*\Z"),
+        "ogs": re.compile(
+            r"(_matmul_ogs)_([NT]{3})_([a-z0-9]{1,12}x[a-z0-9]{1,12}x[a-z0-9]{1,12})_(\d+)x(\d+)x(\d+)x(\d+)(_\w+)?\Z"
+        ),
         "suffix": re.compile(r"_(bf16|fp16|fp32|fp8|f16|f32|int8)\Z"),
     }
 
