@@ -48,13 +48,19 @@ def test_the_fastest_wins_when_the_others_are_outside_its_spread():
 
 
 def test_within_the_larger_spread_of_the_two_is_a_tie():
-    assert names([row("flash", 1000, 100), row("cudnn", 900, 10)]) == ["cudnn", "flash"]
-    assert names([row("flash", 1001, 100), row("cudnn", 900, 10)]) == ["cudnn"]
+    assert names([row("flash", 1000, 10), row("cudnn", 900, 100)]) == ["cudnn", "flash"]
+    assert names([row("flash", 1001, 10), row("cudnn", 900, 100)]) == ["cudnn"]
 
 
 def test_a_hundredth_is_a_tie_however_small_the_spread():
     assert names([row("flash", 1010), row("cudnn", 1000)]) == ["cudnn", "flash"]
     assert names([row("flash", 1011), row("cudnn", 1000)]) == ["cudnn"]
+
+
+def test_a_seldom_run_variant_does_not_tie_by_its_wide_spread():
+    slow = WallTime(median=5000, min=4900, max=50000, spread=22000, runs=3)
+    seldom = SweepRow(case="c", variant="math", status="ok", shape=SHAPE, time_ns=slow)
+    assert names([row("cudnn", 900, 10), seldom]) == ["cudnn"]
 
 
 def test_auto_never_wins_and_neither_does_a_wrong_result():

@@ -118,11 +118,12 @@ def _peak_on_cpu(call: Callable[[], Any]) -> int | None:
 
     What libraries below torch (oneDNN, MKL) take for themselves is not in there.
     """
-    from torch.profiler import ProfilerActivity, profile
+    # torch.profiler.profile would import the compiler as well, which takes seconds.
+    from torch.autograd.profiler import profile
 
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as recorded:
+    with profile(use_kineto=True, profile_memory=True) as recorded:
         call()
-    results = getattr(recorded.profiler, "kineto_results", None)
+    results = getattr(recorded, "kineto_results", None)
     if results is None:
         return None
     records = sorted((event.start_ns(), event.nbytes()) for event in results.events() if event.name() == "[memory]")

@@ -8,6 +8,7 @@ with the other variants in a fresh process.
 from __future__ import annotations
 
 import math
+import re
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -22,7 +23,7 @@ from foretrace.capture.measure import peak_memory, settle
 from foretrace.capture.needs_torch import import_torch
 from foretrace.capture.profile import profile
 from foretrace.capture.reasons import reason
-from foretrace.capture.recording import file_name, shape_info
+from foretrace.capture.recording import shape_info
 from foretrace.capture.reference import max_abs_error, reference_output
 from foretrace.capture.rounds import Effort, Repeated, Timing, interleaved
 from foretrace.capture.sweep_row import SweepRow, case_name
@@ -216,7 +217,8 @@ class _Case:
         return traced
 
     def _trace(self, row: SweepRow, annotated: Forward) -> str | None:
-        path = self.folder / file_name(f"{row.case}-{row.variant}")
+        variant = re.sub(r"[^A-Za-z0-9._-]+", "-", row.variant)
+        path = self.folder / f"{row.case}-{variant}.json.gz"
         try:
             with profile(_TRACED_STEPS, path=path, device="cpu" if self.device.type == "cpu" else None) as recorded:
                 for _ in range(recorded.calls_needed):

@@ -17,7 +17,7 @@ __all__ = ["DTYPE_WORDS", "FAILURES", "Status", "SweepRow", "case_name"]
 Status = Literal["ok", "unsupported", "raised", "out-of-memory", "timed-out", "crashed"]
 
 FAILURES: Final[dict[Status, str]] = {
-    "unsupported": "cannot run this case",
+    "unsupported": "cannot run",
     "raised": "raised an error",
     "out-of-memory": "ran out of memory",
     "timed-out": "ran into the time limit",

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from foretrace.capture.recording import WallTime
     from foretrace.capture.sweep_row import SweepRow
 
-__all__ = ["LEAST_SPREAD", "YARDSTICK", "spread_between", "winners"]
+__all__ = ["LEAST_SPREAD", "YARDSTICK", "spread_between", "tied", "winners"]
 
 YARDSTICK: Final = "auto"
 """SDPA with the backend that PyTorch picks: one of the others under another name, so it is measured against."""
@@ -28,6 +28,15 @@ def spread_between(one: WallTime, other: WallTime) -> float:
     return max(one.spread, other.spread, LEAST_SPREAD * min(one.median, other.median))
 
 
+def tied(best: WallTime, other: WallTime) -> bool:
+    """Whether a time cannot be told from the shortest: they lie within the spread of each other.
+
+    A wide spread alone does not do it: of a slow variant that was seldom run, even the fastest run would be slow.
+    """
+    near = best.median + max(best.spread, LEAST_SPREAD * best.median)
+    return other.median - best.median <= spread_between(best, other) and other.min <= near
+
+
 def winners(rows: Iterable[SweepRow]) -> tuple[SweepRow, ...]:
     """The fastest row of one case and all that tie with it, the fastest first; empty when nothing was timed.
 
@@ -38,4 +47,4 @@ def winners(rows: Iterable[SweepRow]) -> tuple[SweepRow, ...]:
     if not timed:
         return ()
     best = timed[0][0]
-    return tuple(row for time, row in timed if time.median - best.median <= spread_between(best, time))
+    return tuple(row for time, row in timed if tied(best, time))
