@@ -16,7 +16,7 @@ from foretrace.findings.casts import Casts, casts
 from foretrace.findings.communication import Communication, communication
 from foretrace.findings.compiled_regions import CompiledRegions, compiled_regions
 from foretrace.findings.flex_calls import FlexCalls, flex_calls
-from foretrace.findings.idle_gaps import IdleGaps, idle_gaps
+from foretrace.findings.idle_gaps import Gaps, gaps_of
 from foretrace.findings.launch_order import launch_order
 from foretrace.findings.name_index import NameIndex
 from foretrace.findings.rule import Evidence
@@ -167,6 +167,18 @@ class Facts:
         """The name of an op."""
         return self.op_names.strings[int(self.op_names.code[op])]
 
+    def by_signature(self, ops: I64) -> tuple[I64, I64]:
+        """(one op of each signature, for each op the position of its signature): name, shapes and types are equal."""
+        columns = self.trace.ops
+        if not ops.size:
+            return ops, ops
+        key = self.op_names.code[ops].astype(np.int64)
+        for column in (columns.dims[ops], columns.types[ops]):
+            _, number = np.unique(column, return_inverse=True)
+            key = key * (int(number.max()) + 1) + number.reshape(-1)
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        return ops[first], inverse.reshape(-1)
+
     # Nesting.
 
     def climb(self, ops: I64, holders: I64) -> I64:
@@ -292,9 +304,9 @@ class Facts:
         return waits(self)
 
     @cached_property
-    def idle(self) -> IdleGaps:
-        """When the device idles, and what the CPU did meanwhile."""
-        return idle_gaps(self)
+    def gaps(self) -> Gaps:
+        """When the busiest device idles."""
+        return gaps_of(self)
 
     @cached_property
     def regions(self) -> CompiledRegions:
@@ -373,14 +385,20 @@ class Facts:
     # Where things come from.
 
     @cached_property
-    def host_parent(self) -> I64:
-        """For each row, the row of the op, annotation, step or runtime call around it on its thread, or -1."""
-        rows = self.trace.host_rows
-        above = self.trace.host_forest.parents()
-        result = np.full(len(self.trace.rows), NONE, np.int64)
-        inner = np.flatnonzero(above >= 0)
-        result[rows[inner]] = rows[above[inner]]
+    def _host_place(self) -> I64:
+        """For each row, its place in the nesting order of the host, or -1."""
+        trace = self.trace
+        result = np.full(len(trace.rows), NONE, np.int64)
+        order = trace.host_rows[trace.host_forest.original]
+        result[order] = np.arange(len(order))
         return result
+
+    def host_parents(self, rows: I64) -> I64:
+        """For each row, the row of the op, annotation, step or runtime call around it on its thread, or -1."""
+        woods = self.trace.host_forest
+        place = self._host_place[rows]
+        above = np.where(place >= 0, woods.parent[place], NONE) if len(woods.parent) else place
+        return np.where(above >= 0, self.trace.host_rows[woods.original[above]], NONE) if len(woods.parent) else above
 
     @cached_property
     def op_at(self) -> I64:
@@ -391,23 +409,25 @@ class Facts:
 
     def op_around(self, rows: I64) -> I64:
         """For each row of a runtime call, the innermost op around it, or -1."""
-        above = self.host_parent[rows]
+        above = self.host_parents(rows)
         active = np.flatnonzero(above >= 0)
         active = active[self.op_at[above[active]] < 0]
         while active.size:
-            above[active] = self.host_parent[above[active]]
+            above[active] = self.host_parents(above[active])
             active = active[above[active] >= 0]
             active = active[self.op_at[above[active]] < 0]
         return np.where(above >= 0, self.op_at[above], NONE)
 
     def path(self, row: int) -> tuple[str, ...]:
         """Names of the annotations and ops around a row, outermost first."""
-        trace, found = self.trace, []
-        above = int(self.host_parent[row])
-        while above >= 0:
+        trace, woods, found = self.trace, self.trace.host_forest, []
+        place = int(self._host_place[row])
+        place = int(woods.parent[place]) if place >= 0 else NONE
+        while place >= 0:
+            above = int(trace.host_rows[woods.original[place]])
             if trace.rows.category[above] in _IN_PATHS and above not in self._step_rows:
                 found.append(trace.name(above))
-            above = int(self.host_parent[above])
+            place = int(woods.parent[place])
         return tuple(reversed(found))
 
     @cached_property

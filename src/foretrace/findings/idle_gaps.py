@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from foretrace.findings.facts import Facts
     from foretrace.trace.raw import I64
 
-__all__ = ["GapGroup", "IdleGaps", "idle_gaps"]
+__all__ = ["NOTHING", "GapGroup", "Gaps", "IdleGaps", "gaps_of"]
 
 # Shorter gaps are the device's own between two kernels.
 _SHORTEST_NS: Final = 10_000
@@ -23,6 +23,7 @@ _FILLS: Final = 2
 # More are not looked at one by one: the longest tell the story.
 _MOST: Final = 4096
 NOTHING: Final = "Python, outside any op"
+"""What the CPU is in where no op, annotation or runtime call is recorded."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,8 @@ class GapGroup:
 
 @dataclass(frozen=True)
 class IdleGaps:
-    """The gaps of the busiest device, the longest groups first."""
+    """Gaps by what the CPU was in, the most idle time first."""
 
-    facts: Facts = field(repr=False)
     total_ns: int
     groups: list[GapGroup]
 
@@ -51,53 +51,56 @@ class IdleGaps:
         """The group with the most idle time."""
         return self.groups[0] if self.groups else None
 
+
+@dataclass(frozen=True)
+class Gaps:
+    """The gaps of the busiest device within the counted steps."""
+
+    facts: Facts = field(repr=False)
+    begin: I64
+    end: I64
+    following: I64
+    """The activity that ends each."""
+
     def longer_than(self, ns: float) -> IdleGaps:
-        """The same, of the gaps longer than this."""
-        return _grouped(self.facts, int(ns))
+        """The gaps of at least this length, grouped."""
+        length = self.end - self.begin
+        kept = np.flatnonzero(length >= max(_SHORTEST_NS, ns))
+        total = int(length[kept].sum())
+        kept = kept[np.argsort(-length[kept], kind="stable")][:_MOST]
+        rows = _filling(self.facts, self.begin[kept], self.end[kept], self.following[kept])
+        named: dict[str, list[int]] = {}
+        for at, row in enumerate(rows.tolist()):
+            named.setdefault(self.facts.trace.name(row) if row >= 0 else NOTHING, []).append(at)
+        groups = [
+            GapGroup(name, int(length[kept[some]].sum()), len(some), rows[some], self.following[kept[some]])
+            for name, some in named.items()
+        ]
+        groups.sort(key=lambda group: -group.total_ns)
+        return IdleGaps(total, groups)
 
 
-def idle_gaps(facts: Facts) -> IdleGaps:
-    """Find the gaps of 10 us and more."""
-    return _grouped(facts, _SHORTEST_NS)
-
-
-def _grouped(facts: Facts, shortest: int) -> IdleGaps:
-    low, high, following = _between(facts)
-    length = high - low
-    kept = np.flatnonzero(length >= shortest)
-    total = int(length[kept].sum())
-    kept = kept[np.argsort(-length[kept], kind="stable")][:_MOST]
-    rows = _filling(facts, low[kept], high[kept], following[kept])
-    named: dict[str, list[int]] = {}
-    for at, row in enumerate(rows):
-        named.setdefault(facts.trace.name(int(row)) if row >= 0 else NOTHING, []).append(at)
-    groups = [
-        GapGroup(name, int(length[kept[some]].sum()), len(some), rows[some], following[kept[some]])
-        for name, some in named.items()
-    ]
-    groups.sort(key=lambda group: -group.total_ns)
-    return IdleGaps(facts, total, groups)
-
-
-def _between(facts: Facts) -> tuple[I64, I64, I64]:
-    """(begin, end, the activity that ends it) of each gap, on the busiest device, within the counted steps."""
+def gaps_of(facts: Facts) -> Gaps:
+    """Find them: all activity of the device fills the time, whoever launched it."""
     acts = facts.trace.activities
     counted = facts.counted
-    none = np.zeros(0, np.int64)
     if not counted.size:
-        return none, none, none
-    devices, times = np.unique(acts.device[counted], return_inverse=True)
-    busiest = devices[np.argmax(np.bincount(times, weights=acts.dur[counted]))]
-    mine = counted[acts.device[counted] == busiest]
+        return Gaps(facts, counted, counted, counted)
+    device = acts.device[counted]
+    if (device == device[0]).all():
+        busiest = device[0]
+    else:
+        devices, number = np.unique(device, return_inverse=True)
+        busiest = devices[np.argmax(np.bincount(number.reshape(-1), weights=acts.dur[counted]))]
+    mine = counted[device == busiest]
     begin, end = int(acts.ts[mine].min()), int(acts.end[mine].max())
-    # All activity of the device fills the time, whoever launched it.
     on = np.flatnonzero(acts.timed & (acts.device == busiest) & (acts.ts < end) & (acts.end > begin))
+    on = on[np.argsort(acts.ts[on], kind="stable")]
     low, high = gaps(acts.ts[on], acts.end[on])
     inside = (low >= begin) & (high <= end)
     low, high = low[inside], high[inside]
-    order = on[np.argsort(acts.ts[on], kind="stable")]
-    at = np.searchsorted(acts.ts[order], high)
-    return low, high, order[np.minimum(at, len(order) - 1)]
+    at = np.searchsorted(acts.ts[on], high)
+    return Gaps(facts, low, high, on[np.minimum(at, len(on) - 1)])
 
 
 def _filling(facts: Facts, low: I64, high: I64, following: I64) -> I64:
@@ -115,7 +118,7 @@ def _filling(facts: Facts, low: I64, high: I64, following: I64) -> I64:
     result[known] = above
     active = np.flatnonzero(above >= 0)
     while active.size:
-        parent = facts.host_parent[above[active]]
+        parent = facts.host_parents(above[active])
         short = (parent >= 0) & (rows.dur[np.maximum(parent, 0)] <= _FILLS * length[active])
         active, above_short = active[short], parent[short]
         above[active] = above_short

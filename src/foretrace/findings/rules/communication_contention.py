@@ -29,6 +29,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.raw import MISSING32
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -53,29 +54,38 @@ def check(trace: Trace) -> Iterator[Finding]:
     if not len(comm) or not comm.touched.any():
         return
     beside, alone = comm.compute[comm.touched], comm.compute[comm.apart]
-    acts = trace.activities
     keys = _keys(facts, np.concatenate((beside, alone)))
-    beside_key, alone_key = keys[: len(beside)], keys[len(beside) :]
     slowed: list[tuple[float, I64, I64]] = []
-    for key in np.intersect1d(beside_key, alone_key):
-        some, others = beside[beside_key == key], alone[alone_key == key]
-        median, usual = float(np.median(acts.dur[some])), float(np.median(acts.dur[others]))
+    by_key = _medians(facts, beside, keys[: len(beside)])
+    usual_by_key = _medians(facts, alone, keys[len(beside) :])
+    for key in by_key.keys() & usual_by_key.keys():
+        median, some = by_key[key]
+        usual, others = usual_by_key[key]
         if usual >= _SHORTEST_NS and median >= _RATIO * usual:
-            slowed.append((float(np.maximum(0, acts.dur[some] - usual).sum()), some, others))
+            excess = np.maximum(0, trace.activities.dur[some] - usual).sum()
+            slowed.append((float(excess), np.sort(some), np.sort(others)))
     total = sum(excess for excess, _, _ in slowed)
     if slowed and total >= _SHARE * facts.step_device_ns * facts.steps:
-        yield _finding(facts, total, sorted(slowed, key=lambda item: -item[0]))
+        yield _finding(facts, total, sorted(slowed, key=lambda item: (-item[0], int(item[1][0]))))
 
 
 def _keys(facts: Facts, activities: I64) -> I64:
     """Equal for kernels of one name, under one op, with one list of input shapes."""
     owner = facts.trace.activities.owner[activities]
-    names = np.append(facts.op_names.code, -1)[owner]
-    dims = np.append(facts.trace.ops.dims.astype(np.int64), -1)[owner]
-    columns = np.stack([facts.activity_names.code[activities], names, dims], axis=1)
-    _, keys = np.unique(columns, axis=0, return_inverse=True)
-    result: I64 = keys.reshape(-1)
-    return result
+    key = facts.activity_names.code[activities].astype(np.int64)
+    for column in (np.append(facts.op_names.code, -1)[owner], np.append(facts.trace.ops.dims, MISSING32)[owner]):
+        _, number = np.unique(column, return_inverse=True)
+        key = key * (int(number.max()) + 1) + number.reshape(-1)
+    return key
+
+
+def _medians(facts: Facts, activities: I64, keys: I64) -> dict[int, tuple[float, I64]]:
+    """Key -> (median duration, the activities)."""
+    dur = facts.trace.activities.dur[activities]
+    order = np.lexsort((dur, keys))
+    begins = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
+    parts = np.split(order, begins[1:])
+    return {int(keys[part[0]]): (float(dur[part[(len(part) - 1) // 2]]), activities[part]) for part in parts}
 
 
 def _finding(facts: Facts, total: float, slowed: list[tuple[float, I64, I64]]) -> Finding:

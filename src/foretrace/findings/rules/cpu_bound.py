@@ -72,7 +72,7 @@ def _finding(facts: Facts, launches: float, period_ns: float, busy_ns: float) ->
         f"{count_text(round(launches), 'launch', 'launches')} {facts.per}, one every "
         f"{time_text(period_ns / max(1.0, launches))}. "
     )
-    main = facts.idle.main
+    main = facts.gaps.longer_than(0).main
     if main is not None and main.total_ns >= _MAIN_SHARE * idle * facts.steps:
         text += (
             f"Its longest gaps, {time_text(facts.per_step(main.total_ns))} {facts.per}, fall while the CPU is in "

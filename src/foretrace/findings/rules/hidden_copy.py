@@ -71,17 +71,20 @@ def _copies(facts: Facts) -> tuple[I64, I64]:
     outer = parent[parent[owner[spots]]]
     held = outer >= 0
     spots, outer = spots[held], outer[held]
-    held = names.flags(pairs)(outer) & _calls_in_place(facts, pairs, outer) & ~facts.in_backward(outer)
+    held = names.flags(pairs)(outer)
+    spots, outer = spots[held], outer[held]
+    held = _calls_in_place(facts, outer) & ~facts.in_backward(outer)
     return facts.counted[spots[held]], outer[held]
 
 
-def _calls_in_place(facts: Facts, pairs: list[str], outer: I64) -> Bools:
+def _calls_in_place(facts: Facts, outer: I64) -> Bools:
     """Whether each op has its own in-place form as a child."""
-    ops = facts.trace.ops
     result = np.zeros(len(outer), bool)
-    for name in pairs:
-        inner = facts.op_names.of(name + "_")
-        result |= np.isin(outer, np.intersect1d(ops.parent[inner], facts.op_names.of(name)))
+    code = facts.op_names.code[outer]
+    for number in np.unique(code):
+        inner = facts.op_names.of(facts.op_names.strings[int(number)] + "_")
+        mine = np.flatnonzero(code == number)
+        result[mine] = np.isin(outer[mine], facts.trace.ops.parent[inner])
     return result
 
 

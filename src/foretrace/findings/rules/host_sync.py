@@ -79,11 +79,22 @@ def check(trace: Trace) -> Iterator[Finding]:
     waits = facts.waits
     if not len(waits):
         return
-    kinds: dict[str, list[int]] = {}
-    for at in np.flatnonzero(~waits.is_pageable_upload):
-        kinds.setdefault(_kind(facts, int(at)), []).append(int(at))
-    for kind, spots in kinds.items():
-        yield _finding(facts, kind, np.array(spots, np.int64))
+    spots = np.flatnonzero(~waits.is_pageable_upload)
+    kinds = _kinds(facts, spots)
+    for kind in dict.fromkeys(kinds):
+        yield _finding(facts, kind, spots[np.array([other == kind for other in kinds], bool)])
+
+
+def _kinds(facts: Facts, spots: I64) -> list[str]:
+    """What each wait is of: told once for each pair of cause and copy."""
+    waits = facts.waits
+    causes = np.append(facts.op_names.code, -1)[waits.cause[spots]]
+    copies = np.append(facts.activity_names.code, -1)[waits.copy[spots]]
+    known: dict[tuple[int, int], str] = {}
+    for at, pair in zip(spots.tolist(), zip(causes.tolist(), copies.tolist(), strict=True), strict=True):
+        if pair not in known:
+            known[pair] = _kind(facts, at)
+    return [known[pair] for pair in zip(causes.tolist(), copies.tolist(), strict=True)]
 
 
 def _kind(facts: Facts, at: int) -> str:

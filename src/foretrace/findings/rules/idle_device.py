@@ -53,7 +53,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         return
     launches = max(1, len(np.unique(trace.activities.launch[facts.counted])))
     usual = _LAUNCHES * figures.period_ns * facts.steps / launches
-    long = facts.idle.longer_than(max(_SHORTEST_NS, usual))
+    long = facts.gaps.longer_than(max(_SHORTEST_NS, usual))
     if long.groups and facts.per_step(long.total_ns) >= _SHARE * figures.period_ns:
         yield _finding(facts, long, figures.period_ns)
 

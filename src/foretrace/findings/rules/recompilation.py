@@ -51,7 +51,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     if not rows.size:
         return
     spent = facts.per_step(union_length(trace.rows.ts[rows], trace.rows.end[rows]))
-    outer = rows[~np.isin(facts.host_parent[rows], rows)]
+    outer = rows[~np.isin(facts.host_parents(rows), rows)]
     yield RULE.finding(
         f"{time_text(spent)} of compiling {facts.per}",
         count=facts.per_step(len(outer)),

@@ -83,8 +83,7 @@ def _finding(facts: Facts, found: Chains) -> Finding:
     chained = "one chain" if number == 1 else f"{number:,.3g} chains"
     median = float(np.median(acts.dur[found.members]))
     return RULE.finding(
-        f"{facts.per_step(kernels):,.3g} tiny kernels {facts.per} in {facts.per_step(found.number):,.3g} chains that "
-        "fuse",
+        f"{facts.per_step(kernels):,.3g} tiny kernels {facts.per} would fuse: {chained}",
         count=facts.per_step(found.number),
         at_stake_ns=facts.per_step(cpu if cpu_bound else device),
         confidence=Confidence.LIKELY,

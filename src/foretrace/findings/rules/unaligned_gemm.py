@@ -61,10 +61,12 @@ def check(trace: Trace) -> Iterator[Finding]:
     if not slow.size:
         return
     slow = slow[facts.op_names.flags(_OPERANDS)(trace.activities.owner[slow])]
-    odd = {int(op): _odd_sizes(facts, int(op)) for op in np.unique(trace.activities.owner[slow])}
-    slow = slow[np.array([bool(odd[int(op)]) for op in trace.activities.owner[slow]], bool)] if slow.size else slow
+    firsts, signature = facts.by_signature(trace.activities.owner[slow])
+    odd = [_odd_sizes(facts, int(op)) for op in firsts]
+    held = np.array([bool(sizes) for sizes in odd] or [False], bool)[signature] if slow.size else np.zeros(0, bool)
+    slow = slow[held]
     if slow.size and facts.device_ns(slow) >= _SHARE * facts.step_device_ns:
-        yield _finding(facts, slow, odd)
+        yield _finding(facts, slow, [odd[int(number)] for number in np.unique(signature[held])])
 
 
 def _is_slow(said: Decoded) -> bool:
@@ -88,9 +90,8 @@ def _odd_sizes(facts: Facts, op: int) -> tuple[int, ...]:
     return tuple(size for size in dict.fromkeys(sizes) if size % _ALIGNED)
 
 
-def _finding(facts: Facts, slow: I64, odd: dict[int, tuple[int, ...]]) -> Finding:
-    acts = facts.trace.activities
-    sizes = dict.fromkeys(size for op in acts.owner[slow] for size in odd[int(op)])
+def _finding(facts: Facts, slow: I64, odd: list[tuple[int, ...]]) -> Finding:
+    sizes = dict.fromkeys(size for some in odd for size in some)
     shown = ", ".join(f"{size:,}" for size in list(sizes)[:3])
     on_cores = facts.activities_where(lambda said: said.unit == "cuda_core", slow)
     where = "on CUDA cores" if on_cores.size else "with narrow loads"

@@ -36,6 +36,7 @@ from foretrace.units import time_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from foretrace.findings.name_index import Bools
     from foretrace.trace.model import Trace
     from foretrace.trace.raw import I64
 
@@ -78,6 +79,7 @@ def _slots(facts: Facts) -> tuple[I64, I64]:
     order = facts.in_launch_order
     chosen = order[(acts.category[order] == Category.KERNEL) & ~acts.graph[order]]
     quiet = facts.activities_where(lambda said: said.role != "communication", chosen)
+    quiet = quiet[_long_enough(facts, quiet)]
     if not quiet.size:
         return quiet, quiet
     owner, parent = acts.owner[quiet], trace.ops.parent
@@ -100,6 +102,14 @@ def _slots(facts: Facts) -> tuple[I64, I64]:
     place[by] = turn
     _, slots = np.unique(key * np.int64(1_000_003) ^ place, return_inverse=True)
     return slots.reshape(-1), quiet
+
+
+def _long_enough(facts: Facts, activities: I64) -> Bools:
+    """Kernels of whose name some launch is long enough to be looked at."""
+    code, longest = facts.activity_names.code[activities], np.zeros(len(facts.activity_names.strings), np.int64)
+    np.maximum.at(longest, code, facts.trace.activities.dur[activities])
+    held: Bools = longest[code] >= _RATIO * _SHORTEST_NS
+    return held
 
 
 def _finding(facts: Facts, number: int, excess: int, here: I64) -> Finding:
