@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from foretrace._version import __version__
+from foretrace.analysis.fingerprints import row_decoded, row_occupancy
 from foretrace.analysis.intervals import union_length
 from foretrace.analysis.launches import KernelRow, kernel_table
 from foretrace.analysis.operators import OpRow, op_table
@@ -94,7 +95,7 @@ class Reading:
             "counts": self.counts,
             "steps": [step.to_json() for step in steps.steps],
             "per_step": steps.per_step.to_json(),
-            "kernels": [_kernel_json(row) for row in self.kernels],
+            "kernels": [_kernel_json(self.trace, row) for row in self.kernels],
             "ops": [row.to_json() for row in self.ops],
             **self.examination.to_json(),
         }
@@ -177,7 +178,8 @@ def _busy_by_device(trace: Trace) -> list[tuple[Any, int]]:
     return found
 
 
-def _kernel_json(row: KernelRow) -> dict[str, Any]:
+def _kernel_json(trace: Trace, row: KernelRow) -> dict[str, Any]:
+    found = row_occupancy(trace, row)
     return {
         "name": row.name,
         "kind": row.kind,
@@ -198,6 +200,6 @@ def _kernel_json(row: KernelRow) -> dict[str, Any]:
         "block": list(row.block) if row.block else None,
         "grid": list(row.grid) if row.grid else None,
         "bytes": row.bytes,
-        "decoded": None,
-        "occupancy": None,
+        "decoded": row_decoded(row).to_json(),
+        "occupancy": found.to_json() if found else None,
     }

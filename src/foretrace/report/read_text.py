@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from foretrace.analysis.fingerprints import row_decoded
 from foretrace.report.console import Column, print_grid
 from foretrace.report.escape import ellipsis, plain
 from foretrace.report.findings_text import print_found
@@ -40,6 +41,8 @@ __all__ = [
 _FIRST_DOUBT_LINES: Final = 5
 _FIRST_FINDINGS: Final = 3
 _FIRST_KERNELS: Final = 8
+# From this width the table of all kernels has room for its bars.
+_ROOM_FOR_BARS: Final = 100
 _FIRST_OPS: Final = 5
 
 
@@ -167,19 +170,23 @@ def print_kernels(out: Console, reading: Reading, *, limit: int | None = None) -
     shown = rows if limit is None else rows[:limit]
     number = max(1, reading.timeline.per_step.steps)
     scale = _scale([row.time_in_steps_ns / number for row in shown] + [row.time_ns for row in lost])
-    cells = [_kernel_cells(row, number, scale) for row in shown]
-    cells += [
-        [short_name(row.name), f"{row.calls:,}", scale(row.time_ns), "", "", Text("unlinked", style="dim")]
-        for row in lost
-    ]
     columns = [
-        Column("Kernels and copies", text=True, most=44, least=22),
+        Column("Kernels and copies", text=True, most=40, least=14),
         Column("a step" if reading.timeline.steps else "calls"),
         Column("device time"),
         Column(""),
         Column("", text=True, least=5),
-        Column("launched by", text=True, most=36, least=14),
+        Column("what it is", text=True, most=44, least=18),
     ]
+    cells = [_kernel_cells(row, number, scale) for row in (*shown, *lost)]
+    if limit is None:
+        columns.append(Column("launched by", text=True, most=36, least=12))
+        for row, line in zip((*shown, *lost), cells, strict=True):
+            line.append(Text(plain(row.owner or "unlinked"), style="" if row.owner_kind == "op" else "dim"))
+        if out.width < _ROOM_FOR_BARS:
+            columns.pop(4)
+            for line in cells:
+                line.pop(4)
     out.print()
     print_grid(out, columns, cells)
     rest = rows[len(shown) :]
@@ -192,11 +199,11 @@ def _kernel_cells(row: KernelRow, number: int, scale: TimeScale) -> list[str | T
     share = row.share or 0.0
     return [
         ellipsis(short_name(row.name), 60) + (" (graph)" if row.graph else ""),
-        _per_step(row.per_step or 0),
-        scale(row.time_in_steps_ns / number),
-        share_text(share),
+        f"{row.calls:,}" if row.unlinked else _per_step(row.per_step or 0),
+        scale(row.time_ns if row.unlinked else row.time_in_steps_ns / number),
+        "" if row.share is None else share_text(share),
         Text(bar(share), style="cyan"),
-        Text(plain(row.owner or ""), style="" if row.owner_kind == "op" else "dim"),
+        plain(row_decoded(row).short),
     ]
 
 
