@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A whole number of as many digits is taken for nothing. */
+#define LONGEST_INTEGER 4000u
+
 /* A list that is kept as text is kept as null when it nests deeper than this. */
 #define RAW_DEPTH 64
 
@@ -1035,7 +1038,7 @@ static int32_t add_id(scanner *s, const token *t)
         if (t->negative && *(t->start + 1) == '0') {
             return add_to(s, &s->texts, (const uint8_t *)"0", 1);
         }
-        return add_to(s, &s->texts, t->start, t->size);
+        return add_to(s, &s->texts, t->start, t->size - t->negative < LONGEST_INTEGER ? t->size : 0);
     case T_REAL:
         value = whole(s, t, INT64_MAX);
         if (value == NUMBER_MISSING) {

@@ -31,6 +31,9 @@ NOTES: Final = ("backslash", "control-character", "bad-utf8", "not-finite", "ext
 # A mapped file is read in slices, so that an interrupt is heeded and progress can be shown.
 _SLICE: Final = 32 << 20
 
+# Enough to see what follows the list.
+_AFTER_LIST: Final = 4096
+
 _FRAGMENT: Final = 60
 
 
@@ -337,7 +340,7 @@ class Document:
             if self._progress:
                 self._progress(self._base + at)
             if why == Stop.END:
-                at = self._space(at + 1)
+                at = self._hold(self._space(at + 1), _AFTER_LIST)
                 go_on = self._list_goes_on(at)
                 if go_on < 0:
                     return at
@@ -366,7 +369,6 @@ class Document:
 
     def _list_goes_on(self, at: int) -> int:
         """Whether another event follows the bracket that ended the list: where, or -1."""
-        at = self._hold(at, 4096)
         if at >= len(self._text):
             return -1
         if self._text[at] == 0x2C:  # noqa: PLR2004 - a comma

@@ -16,13 +16,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
 
-__all__ = ["MAX_EVENT", "RAW_DEPTH", "RAW_KEYS", "SPACE", "Broken", "Cut", "Found", "Note", "Tokens", "decoded"]
+__all__ = [
+    "LONGEST_INTEGER",
+    "MAX_EVENT",
+    "RAW_DEPTH",
+    "RAW_KEYS",
+    "SPACE",
+    "Broken",
+    "Cut",
+    "Found",
+    "Note",
+    "Tokens",
+    "decoded",
+]
 
 # Args that are kept as they are written.
 RAW_KEYS: Final = frozenset({"Input Dims", "Input dims", "Input type", "Input Strides", "Concrete Inputs"})
 
 # Keys of an event whose numbers are kept as they are written.
-_TEXT_NUMBERS: Final = frozenset({"ts", "dur", "pid", "tid"})
+_TEXT_NUMBERS: Final = frozenset({"ts", "dur"})
 
 # A value that nests deeper than this is not looked into, and stands as null.
 RAW_DEPTH: Final = 64
@@ -45,6 +57,9 @@ _SHORT: Final = {b"b": "\b", b"f": "\f", b"n": "\n", b"r": "\r", b"t": "\t"}
 _WORDS: Final = (b"true", b"false", b"null")
 _LONGEST_WORD: Final = len(b"-infinity")
 _DOUBLE_DIGITS: Final = 300
+
+# Whole numbers of more digits are taken for nothing.
+LONGEST_INTEGER: Final = 4000
 
 _QUOTE, _COMMA, _COLON, _BRACKET_END, _BRACE, _BRACE_END = b'",:]{}'
 
@@ -142,6 +157,13 @@ def decoded(body: bytes) -> tuple[str, list[Note]]:
     return text, notes
 
 
+def _is_boundless(number: bytes) -> bool:
+    """Whether a number is one that neither a double nor an integer of reasonable length holds."""
+    if b"e" in number or b"E" in number or (len(number) > _DOUBLE_DIGITS and b"." in number):
+        return float(number) in (float("inf"), float("-inf"))
+    return len(number) > LONGEST_INTEGER
+
+
 class Tokens:
     """Reads values of one text, notes damage, and writes what it read as clean JSON."""
 
@@ -215,11 +237,8 @@ class Tokens:
             raise Cut
         if self.text[end] in b"0123456789.eE":
             return self.word(at)
-        number = found.group()
-        if bounded and (len(number) > _DOUBLE_DIGITS or b"e" in number or b"E" in number):
-            value = float(number)
-            if value in (float("inf"), float("-inf")):
-                self.replace(at, end, b"null")
+        if bounded and _is_boundless(found.group()):
+            self.replace(at, end, b"null")
         return end
 
     def word(self, at: int) -> int:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from foretrace.trace.document import NOTES, Document, Stop
-from foretrace.trace.grammar import RAW_DEPTH, SPACE, Broken, Cut, Tokens
+from foretrace.trace.grammar import LONGEST_INTEGER, RAW_DEPTH, SPACE, Broken, Cut, Tokens
 from foretrace.trace.kineto import CATEGORIES, DEVICE_CATEGORIES, LEGACY_CPU_PROCESS, Category
 from foretrace.trace.raw import (
     MISSING,
@@ -54,7 +54,7 @@ _TRIPLE: Final = re.compile(
 _SPACES: Final = b" \t\n\r"
 _LINE_FEED: Final = 0x0A
 _SHORT_LIST: Final = 2 * RAW_DEPTH
-_LONGEST_TEXT: Final = 4000
+_TOO_LONG: Final = 10 ** (LONGEST_INTEGER - 1)
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -173,7 +173,7 @@ def _whole(value: Any, limit: int = _INT64, missing: int = MISSING) -> int:
         return int(value) if abs(value) <= limit else missing
     if type(value) is str and _INTEGER.fullmatch(value):
         digits = value.strip()
-        return _whole(int(digits), limit, missing) if len(digits) < _LONGEST_TEXT else _long(digits, limit, missing)
+        return _whole(int(digits), limit, missing) if len(digits) < LONGEST_INTEGER else _long(digits, limit, missing)
     return missing
 
 
@@ -181,7 +181,7 @@ def _long(digits: str, limit: int, missing: int) -> int:
     """More digits than ``int`` takes at once: only zeros can stand before what fits."""
     sign = "-" if digits.startswith("-") else ""
     rest = digits.lstrip("+-").lstrip("0") or "0"
-    return _whole(int(sign + rest), limit, missing) if len(rest) < _LONGEST_TEXT else missing
+    return _whole(int(sign + rest), limit, missing) if len(rest) < LONGEST_INTEGER else missing
 
 
 def _whole32(value: Any) -> int:
@@ -215,7 +215,7 @@ def _id_text(value: Any) -> str:
     if type(value) is str:
         return value
     if type(value) is int:
-        return str(value)
+        return str(value) if abs(value) < _TOO_LONG else ""
     if isinstance(value, bool):
         return str(int(value))
     number = _whole(value)
