@@ -50,12 +50,13 @@ class Reading:
         self.tokens.append(Token(text, meaning, self._learn(facts)))
 
     def add(self, text: str, meaning: str, **facts: Any) -> None:
-        """Say more about a piece that was said before, or say it."""
+        """Say more about a piece that was said before (or only what it proves), or say it."""
         for index in range(len(self.tokens) - 1, -1, -1):
             token = self.tokens[index]
             if token.text == text:
                 proved = ", ".join(p for p in (token.fact, self._learn(facts)) if p) or None
-                self.tokens[index] = Token(text, f"{token.meaning}; {meaning}", proved)
+                said = f"{token.meaning}; {meaning}" if meaning else token.meaning
+                self.tokens[index] = Token(text, said, proved)
                 return
         self.say(text, meaning, **facts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from foretrace.names.decoded import MATRIX_ROLES
 from foretrace.names.dtypes import dtype_words
 
 if TYPE_CHECKING:
@@ -183,10 +184,10 @@ def sentence(facts: Mapping[str, Any], notes: Sequence[str]) -> str:
         text = "a grouped matrix multiplication (one per expert or group)"
     elif role == "convolution" and op:
         text += f" ({_CONVOLUTION_WORDS.get(op, op)})"
-    elif facts.get("fused_ops"):
+    elif len(facts.get("fused_ops") or ()) > 1:
         text += f" fused from {', '.join(facts['fused_ops'])}"
-    elif op:
-        text += f" ({op})"
+    elif op or facts.get("fused_ops"):
+        text += f" ({op or facts['fused_ops'][0]})"
     text += _precision(facts)
     unit, instruction = facts["unit"], facts.get("instruction")
     if unit == "tensor_core":
@@ -196,7 +197,7 @@ def sentence(facts: Mapping[str, Any], notes: Sequence[str]) -> str:
         text += ", on CUDA cores, not on tensor cores"
     if facts.get("head_dim"):
         text += f", for head dimensions up to {facts['head_dim']}"
-    if facts.get("split_k") and role != "attention_combine":
+    if facts.get("split_k") and role in MATRIX_ROLES and role != "attention_combine":
         keys = "the keys" if role.startswith("attention") else "K"
         text += f", split over {keys}"
     maker = facts["library"]

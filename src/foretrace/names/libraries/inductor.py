@@ -89,7 +89,7 @@ def read(name: Name, _mark: str) -> Reading | None:
         _say_role(reading, kind, ops)
     if ops:
         joined = operations.removeprefix("_") if operations else ""
-        reading.say(joined, f"fuses {', '.join(ops)}", fused_ops=ops)
+        reading.add(joined, f"fuses {', '.join(ops)}" if len(ops) > 1 else "its only operation", fused_ops=ops)
     if number is not None:
         reading.say(number, "its number in the compiled module")
     return reading
@@ -130,8 +130,8 @@ def _say_template(reading: Reading, ops: tuple[str, ...]) -> None:
         if operation in ops:
             reading.say(operation, meaning, role=role, op=op)
             break
-    note = "tl.dot runs on tensor cores, except in float32 without tf32; the format is not in the name"
-    reading.say("tem", f"built around tl.dot: {note}", unit="tensor_core")
+    note = "on tensor cores, except in float32 without tf32; the format is not in the name"
+    reading.add("tem", f"built around tl.dot: {note}", unit="tensor_core")
     if "_int_mm" in ops:
         reading.say("_int_mm", "inputs in int8", input_dtype="int8", accumulate_dtype="int32")
     reading.note("the name does not give the format; in float32 without tf32, tl.dot would use CUDA cores")
@@ -151,11 +151,10 @@ def _say_role(reading: Reading, kind: str | None, ops: tuple[str, ...]) -> None:
         return
     piece = why if why and why in reading.name.head else piece
     reading.facts["lead"] = why
-    reading.say(piece, _role_meaning(role, piece), role=role)
-
-
-def _role_meaning(role: str, piece: str) -> str:
-    return _KINDS.get(piece, f"makes it a {role.replace('_', ' ')} kernel" if role != "elementwise" else "pointwise")
+    if piece == kind:
+        reading.add(piece, "", role=role)
+    else:
+        reading.say(piece, f"makes it a {role.replace('_', ' ')} kernel", role=role)
 
 
 def _reduction_role(operations: set[str]) -> tuple[str, str | None]:
