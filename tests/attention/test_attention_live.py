@@ -20,6 +20,7 @@ def own(q, k, v, is_causal):
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
 
 def wrong(q, k, v):
+    print("hello")
     return v.clone()
 
 def broken(q, k, v):
@@ -60,6 +61,7 @@ def test_variants_and_own_ones_are_compared_and_written(here):
         "flash.json.gz",
         "naive.json.gz",
         "own.json.gz",
+        "report.html",
         "wrong.json.gz",
     ]
     again = json.loads(CliRunner().invoke(command, ["--replay", "out", "--json"], standalone_mode=False).stdout)
@@ -74,6 +76,7 @@ def test_the_table_on_a_cpu_has_no_device_columns(here):
     assert "wall" in head
     for column in ("device", "busy", "memcpys", "launched by"):
         assert column not in text
+    assert "Report: attention-cpu/report.html" in text
     assert "Traces and attention.json: attention-cpu" in text
     assert (here / "attention-cpu" / "naive.json.gz").is_file()
     assert "attention-cpu-2" in run("--variants", "naive")

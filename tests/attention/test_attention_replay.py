@@ -138,6 +138,26 @@ def test_backends_times_and_measurements_of_the_recording():
     assert "FT101" not in [finding["code"] for finding in found["inplace"]["findings"]]
 
 
+def test_units_and_occupancy():
+    found = rows(replayed("h200"))
+    assert {name for name, row in found.items() if row["unit"] != "tensor_core"} == {"math"}
+    assert found["math"]["unit"] == "cuda_core"
+    held = {
+        name: (row["occupancy"]["theoretical_pct"], row["occupancy"]["limiter"])
+        for name, row in found.items()
+        if row["occupancy"] is not None
+    }
+    # Only where one kernel takes half of the time is there one occupancy to give.
+    assert held == {
+        "efficient": (25, "registers"),
+        "flash": (12.5, "registers"),
+        "cudnn": (18.75, "registers"),
+        "auto": (18.75, "registers"),
+        "flex": (12.5, "registers"),
+    }
+    assert found["flash"]["occupancy"]["kernel"].startswith("void pytorch_flash::flash_fwd_kernel")
+
+
 def test_the_training_set_runs_the_backward_too():
     content = replayed("h200", "--training")
     assert content["shape"]["training"] is True
@@ -221,6 +241,13 @@ def test_bad_input_is_one_sentence_and_exit_code_2(capsys, tmp_path, bare):
     assert "did you mean flash" in refused(capsys, "--variants", "flahs", "--device", "cpu")
     assert "unknown dtype" in refused(capsys, "--dtype", "int3", "--device", "cpu")
     assert "no device" in refused(capsys, "--device", "tpu")
+
+
+def test_the_page_of_a_recording_is_written_where_it_is_asked_for(tmp_path, capsys):
+    replayed("h200", "-o", tmp_path / "new")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["report.html"]
+    assert "<html" in (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
+    assert "--force to overwrite" in refused(capsys, "--replay", "h200", "-o", tmp_path / "new")
 
 
 def test_a_folder_whose_traces_are_all_broken_is_refused(capsys, tmp_path):

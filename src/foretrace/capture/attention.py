@@ -24,7 +24,7 @@ from foretrace.capture.needs_torch import import_torch
 from foretrace.capture.own_variant import own_forward
 from foretrace.capture.profile import profile
 from foretrace.capture.reasons import reason
-from foretrace.capture.recording import Recording, VariantRecord, file_name, shape_info, write_recording
+from foretrace.capture.recording import Recording, VariantRecord, file_names, shape_info, write_recording
 from foretrace.capture.reference import max_abs_error, reference_output
 from foretrace.capture.target import load_target
 from foretrace.capture.turn import check_output, forget, on_device, variant_calls, warnings_heard
@@ -135,7 +135,8 @@ def record_attention(
             upstream = torch.randn_like(inputs.q.detach()) if shape.training else None
     except (RuntimeError, MemoryError) as error:
         raise CaptureError(f"the inputs do not fit on {where}: {_first_line(error)}; use a smaller shape.") from error
-    session = _Session(shape, where, inputs, reference, upstream, folder, steps, warmup)
+    session = _Session(shape, where, inputs, reference, upstream, steps, warmup)
+    traces = file_names(candidate.name for candidate in candidates)
     records: list[VariantRecord] = []
     recording = Recording(
         device=describe_device(where),
@@ -146,7 +147,7 @@ def record_attention(
     for done, candidate in enumerate(candidates):
         if progress is not None:
             progress(candidate.name, done, len(candidates))
-        records.append(session.record(candidate))
+        records.append(session.record(candidate, folder / traces[candidate.name]))
         recording = _with(recording, records)
         write_recording(folder, recording)
     if progress is not None:
@@ -172,15 +173,13 @@ class _Session:
     reference: Reference
     upstream: torch.Tensor | None
     """Gradient of the output, in training."""
-    folder: Path
     steps: int
     warmup: int
 
-    def record(self, candidate: Candidate) -> VariantRecord:
+    def record(self, candidate: Candidate, trace: Path) -> VariantRecord:
         """Record one variant, or the reason why it cannot run."""
         if candidate.missing is not None:
             return VariantRecord(variant=candidate.name, status="unsupported", reason=candidate.missing)
-        trace = self.folder / file_name(candidate.name)
         trace.unlink(missing_ok=True)
         with on_device(self.device), warnings_heard() as said:
             try:

@@ -30,6 +30,7 @@ __all__ = [
     "VariantRecord",
     "WallTime",
     "file_name",
+    "file_names",
     "prepare_folder",
     "read_recording",
     "recording_folder",
@@ -128,8 +129,20 @@ def shape_info(shape: AttentionShape) -> ShapeInfo:
 
 
 def file_name(variant: str) -> str:
-    """The name of a variant's trace in a recording."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", variant).strip(".-") + ".json.gz"
+    """The name of a variant's trace, in letters that every file system takes."""
+    return (re.sub(r"[^A-Za-z0-9._-]+", "-", variant).strip(".-") or "variant") + ".json.gz"
+
+
+def file_names(variants: Iterable[str]) -> dict[str, str]:
+    """Variant -> the name of its trace in a recording; no two are alike."""
+    names: dict[str, str] = {}
+    for variant in variants:
+        name, number = file_name(variant), 1
+        while name in names.values():
+            number += 1
+            name = file_name(f"{file_name(variant).removesuffix('.json.gz')}-{number}")
+        names[variant] = name
+    return names
 
 
 def recording_folder(name: str, *, training: bool = False) -> Path:

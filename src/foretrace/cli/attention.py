@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from foretrace.capture.recording import prepare_folder
 from foretrace.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from foretrace.report.comparison import Comparison
 
 __all__ = ["command"]
 
@@ -56,7 +60,8 @@ __all__ = ["command"]
     "--output",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Where traces and attention.json go. [default: attention-DEVICE, with a number if it exists]",
+    help="Where traces, attention.json and report.html go. [default: attention-DEVICE, with a number if it exists; "
+    "of a recording only the report is written, and only with -o]",
 )
 @click.option("--force", is_flag=True, help="Write into -o DIR although it is not empty.")
 @click.option("--replay", metavar="NAME|DIR", help="Read a recording instead of running: h200, or a folder of traces.")
@@ -69,20 +74,20 @@ def command(*, replay: str | None, as_json: bool, **options: Any) -> None:
     """
     from foretrace import api  # noqa: PLC0415 - `--help` needs none of it
 
+    output = options.pop("output")
     if replay is not None:
         _refuse_with_replay(options)
         found = api.attention(replay=replay, training=options["training"])
+        if output is not None:
+            prepare_folder(output, force=options["force"])
     else:
         names = options.pop("variants")
         chosen = None if names is None else [name.strip() for name in names.split(",") if name.strip()]
-        output = options.pop("output")
-        with _progress() as progress:
-            found = api.attention(
-                variants=chosen,
-                output=output or _free_folder(options["device"]),
-                progress=progress,
-                **options,
-            )
+        output = output or _free_folder(options["device"])
+        # What a variant of the user's own prints must not end up inside the JSON.
+        with _progress() as progress, redirect_stdout(sys.stderr) if as_json else nullcontext():
+            found = api.attention(variants=chosen, output=output, progress=progress, **options)
+    page = _write_page(found, output)
     if as_json:
         from foretrace.cli.read import print_json  # noqa: PLC0415 - only where JSON is asked for
 
@@ -90,12 +95,21 @@ def command(*, replay: str | None, as_json: bool, **options: Any) -> None:
         return
     from foretrace.report.comparison_text import print_comparison  # noqa: PLC0415 - rich is for people
 
-    print_comparison(None, found)
+    print_comparison(None, found, page)
+
+
+def _write_page(found: Comparison, folder: Path | None) -> Path | None:
+    """The page, beside the traces; None where nothing ran or no folder was given."""
+    if folder is None or not found.names:
+        return None
+    from foretrace.report.html import report  # noqa: PLC0415 - Bokeh
+
+    return report(found, folder / "report.html")
 
 
 def _refuse_with_replay(options: dict[str, Any]) -> None:
     """A recording is of one shape: asking for another beside it is a mistake worth a sentence."""
-    for word in ("batch", "heads", "kv_heads", "length", "kv_length", "head_dim", "dtype", "device", "own", "output"):
+    for word in ("batch", "heads", "kv_heads", "length", "kv_length", "head_dim", "dtype", "device", "own"):
         if options[word]:
             flag = {"own": "variant"}.get(word, word.replace("_", "-"))
             raise UsageError(f"--{flag} has no effect on a recording; leave it out, or leave out --replay.")

@@ -10,22 +10,27 @@ import msgspec
 
 from foretrace._version import __version__
 from foretrace.analysis.attention_backend import attention_backend, attention_path
+from foretrace.analysis.fingerprints import row_decoded, row_occupancy
 from foretrace.capture.recording import DeviceInfo, Recording, ShapeInfo, VariantRecord
 from foretrace.errors import ForetraceError, MissingDataError
+from foretrace.names.decoded import MATRIX_ROLES
 from foretrace.report.data import SCHEMA, Reading, reading
 from foretrace.trace.load import load_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from foretrace.analysis.launches import KernelRow
     from foretrace.analysis.timeline import Count, PerStep, Spread
     from foretrace.findings.rule import Finding
+    from foretrace.names.occupancy import Occupancy
     from foretrace.trace.model import Trace
 
 __all__ = ["REFERENCE", "Comparison", "VariantRow", "comparison"]
 
 REFERENCE: Final = "naive"
 """The variant that the others' speed is given relative to."""
+_MAIN_SHARE: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,34 @@ class VariantRow:
             if row.launch is not None and row.calls_in_steps:
                 calls[row.launch] = calls.get(row.launch, 0) + row.calls_in_steps
         return sorted(calls, key=lambda name: (-calls[name], name))
+
+    @cached_property
+    def unit(self) -> str | None:
+        """Where its matrix multiplications (attention kernels included) run, by device time in steps.
+
+        ``tensor_core``, ``cuda_core`` or ``unknown``; None where no kernel multiplies matrices.
+        """
+        if self.reading is None:
+            return None
+        times: dict[str, int] = {}
+        for kernel in self.reading.kernels:
+            decoded = row_decoded(kernel)
+            if decoded.role in MATRIX_ROLES and kernel.calls_in_steps:
+                times[decoded.unit] = times.get(decoded.unit, 0) + kernel.time_in_steps_ns
+        return max(times, key=lambda unit: times[unit]) if times else None
+
+    @cached_property
+    def main_kernel(self) -> KernelRow | None:
+        """The kernel that takes at least half of the device time in steps; None where none does."""
+        rows = () if self.reading is None else self.reading.kernels
+        return next((kernel for kernel in rows if kernel.kind == "kernel" and (kernel.share or 0) >= _MAIN_SHARE), None)
+
+    @cached_property
+    def occupancy(self) -> Occupancy | None:
+        """Of the main kernel: of many kernels alike in weight there is no one occupancy."""
+        if self.reading is None or self.main_kernel is None:
+            return None
+        return row_occupancy(self.reading.trace, self.main_kernel)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -198,8 +231,8 @@ class Comparison:
             "wall_time_ns": None if record.wall_time_ns is None else msgspec.to_builtins(record.wall_time_ns),
             "period_ns": None if figures is None else figures.period_ns,
             "busy_share": None if device is None else device.busy_share,
-            "unit": None,
-            "occupancy": None,
+            "unit": row.unit,
+            "occupancy": _occupancy_json(row),
             "launch": row.launches,
             "peak_memory_bytes": record.peak_memory_bytes,
             "max_abs_error": record.max_abs_error,
@@ -214,6 +247,12 @@ class Comparison:
         from foretrace.report.comparison_text import comparison_text  # noqa: PLC0415 - rich is for people
 
         return comparison_text(self)
+
+
+def _occupancy_json(row: VariantRow) -> dict[str, Any] | None:
+    if row.occupancy is None or row.main_kernel is None:
+        return None
+    return {"kernel": row.main_kernel.name, **row.occupancy.to_json()}
 
 
 def _figure(figures: PerStep | None, name: str) -> dict[str, Any] | None:

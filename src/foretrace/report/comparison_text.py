@@ -19,6 +19,7 @@ from foretrace.units import bytes_text, count_text, share_text, time_scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from foretrace.analysis.timeline import Count
     from foretrace.report.comparison import Comparison, VariantRow
@@ -29,6 +30,7 @@ _GAP: Final = 2
 _NAME_WIDTH: Final = 24
 _TEXT_WIDTH: Final = 100
 _FIRST_CAUSES: Final = 2
+_UNITS: Final = {"tensor_core": "tensor core", "cuda_core": "CUDA core", "unknown": "unknown"}
 _MASKED_ROWS: Final = {"nan": "NaN", "zero": "0", "unmasked": "unmasked", "mean": "mean", "other": "other"}
 _MASKED_WORDS: Final = _MASKED_ROWS | {
     "unmasked": "what it would be without the mask",
@@ -61,8 +63,8 @@ def comparison_text(found: Comparison) -> str:
     return sink.getvalue()
 
 
-def print_comparison(out: Console | None, found: Comparison) -> None:
-    """Title, tables, the variants that cannot run here, and what follows from it."""
+def print_comparison(out: Console | None, found: Comparison, page: Path | None = None) -> None:
+    """Title, tables, the variants that cannot run here, what is odd, what follows, and where the ``page`` lies."""
     out = out or console()
     _print_title(out, found)
     rows = [row for row in found.rows if row.ok]
@@ -71,6 +73,7 @@ def print_comparison(out: Console | None, found: Comparison) -> None:
     _print_reasons(out, found)
     _print_findings(out, found)
     _print_notes(out, found)
+    _print_places(out, found, page)
 
 
 def _print_title(out: Console, found: Comparison) -> None:
@@ -144,6 +147,8 @@ def _device_fields(found: Comparison, rows: Sequence[VariantRow]) -> list[_Field
         _Field("period", [step(row, lambda figures: _time(figures.period_ns, device)) for row in rows]),
         _Field("CPU", [host(row.per_step.cpu_time_ns.median) if row.per_step else "-" for row in rows]),
         *_measured_fields(rows),
+        _Field("units", [_UNITS.get(row.unit or "", "-") for row in rows], text=True),
+        _Field("occupancy", [_occupancy(row) for row in rows], text=True),
         _Field("launched by", [_launches(row) for row in rows], text=True),
     ]
 
@@ -195,6 +200,12 @@ def _speedup(times: float | None) -> str:
     if times is None:
         return "-"
     return f"{times:.0f}x" if times >= 10 else f"{times:.1f}x"  # noqa: PLR2004
+
+
+def _occupancy(row: VariantRow) -> str:
+    """``12.5 %, registers``: what the main kernel can reach, and what holds it back."""
+    found = row.occupancy
+    return "-" if found is None else f"{found.theoretical_pct:.4g} %, {found.limiter.replace('_', ' ')}"
 
 
 def _launches(row: VariantRow) -> str:
@@ -255,11 +266,14 @@ def _print_notes(out: Console, found: Comparison) -> None:
         what += "; wall: one call of many without the profiler; spread: between its quartiles; memory: what a call "
         what += "allocates at most; max error: against float64; masked row: what a row without any key gives"
     out.print(Padding(Text(what + ".", style="dim"), (0, 0, 0, 1), expand=False), overflow="fold")
-    if not found.replayed:
-        out.print(
-            Padding(Text(f"Traces and attention.json: {plain(str(found.folder))}"), (0, 0, 0, 1), expand=False),
-            overflow="fold",
-        )
+
+
+def _print_places(out: Console, found: Comparison, page: Path | None) -> None:
+    lines = [] if page is None else [f"Report: {plain(str(page))}"]
+    if not found.replayed and found.folder.is_dir():
+        lines.append(f"Traces and attention.json: {plain(str(found.folder))}")
+    for line in lines:
+        out.print(Padding(Text(line), (0, 0, 0, 1), expand=False), overflow="fold")
 
 
 def _steps_note(found: Comparison) -> str | None:
