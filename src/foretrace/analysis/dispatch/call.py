@@ -37,6 +37,16 @@ _TORCH_DTYPES: Final = {
     "int32": "int32",
 }
 
+# How a trace spells types that C++ names in several words.
+_RECORDED: Final = {
+    "long int": "int64",
+    "long unsigned int": "uint64",
+    "unsigned int": "uint32",
+    "short int": "int16",
+    "short unsigned int": "uint16",
+    "unsigned short": "uint16",
+}
+
 LAYOUTS: Final = ("contig", "bshd", "sliced", "dlast_strided")
 """``contig`` as [B, H, L, D]; ``bshd`` a transposed view of [B, L, H, D]; ``sliced`` the last dimension cut from
 D + 8; ``dlast_strided`` transposed from [B, H, D, L]."""
@@ -69,7 +79,7 @@ def recorded_dtype(spelled: object) -> str:
     if not isinstance(spelled, str):
         return ""
     for text in (spelled, spelled.lower()):
-        for table in (CPP_DTYPES, _TORCH_DTYPES):
+        for table in (CPP_DTYPES, _RECORDED, _TORCH_DTYPES):
             if text in table:
                 return table[text]
     return spelled
