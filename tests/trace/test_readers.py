@@ -127,7 +127,8 @@ def test_forward_backward_flows(tmp_path, reader):
 @pytest.mark.parametrize("phase", ["i", "I"])
 def test_memory_records_with_and_without_a_category(tmp_path, reader, phase):
     args = {
-        "Addr": 139837, "Bytes": -512, "Total Allocated": 0, "Total Reserved": 2097152, "Device Type": 1, "Device Id": 0,
+        "Addr": 139837, "Bytes": -512, "Total Allocated": 0, "Total Reserved": 2097152, "Device Type": 1,
+        "Device Id": 0,
     }  # fmt: skip
     event = {"ph": phase, "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 4, "args": args}
     old = {key: value for key, value in event.items() if key != "cat"}

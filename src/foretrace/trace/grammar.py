@@ -282,8 +282,10 @@ class Tokens:
         """From a bracket or brace to the first member, or to what closes it."""
         self.nest.append(is_object)
         at = self.space(at + 1)
-        if self.lax and self.text[at] == _COMMA:
-            return self.separator(at, at)
+        while self.lax and self.text[at] == _COMMA:
+            self.notes.append(Note("extra-comma", at))
+            self.replace(at, at + 1, b" ")
+            at = self.space(at + 1)
         return at
 
     def closes(self, at: int) -> bool:

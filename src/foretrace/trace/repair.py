@@ -23,6 +23,9 @@ __all__ = ["LOOK_AHEAD", "Mended", "at_header", "meaning", "mend", "next_event"]
 LOOK_AHEAD: Final = 1 << 20
 _TRIES: Final = 8
 
+# Longer than any phase or category.
+_LONGEST_WORD: Final = 64
+
 # Codes of damage, and a sentence about each; {} is the number of places.
 MEANINGS: Final[dict[str, str]] = {
     "backslash": "{} with a backslash that escapes nothing, as in an unescaped Windows path: read as written",
@@ -68,7 +71,7 @@ _LOST_END: Final = re.compile(rb',[ \t\n\r]*+"' + _KEYS + rb'"[ \t\n\r]*+:')
 _BARE_KEY: Final = re.compile(rb'([A-Za-z_][^"\\:,{}\[\]\x00-\x1f]*?)"?[ \t\n\r]*+:')
 _SPACES: Final = b" \t\n\r"
 
-_QUOTE, _COMMA, _COLON, _BRACE = b'",:{'
+_QUOTE, _COMMA, _BACKSLASH, _BRACKET_END, _BRACE, _BRACE_END = b'",\\]{}'
 
 
 def meaning(code: str, count: int) -> str:
@@ -86,53 +89,53 @@ class Guesses(Tokens):
         self.any_quote = any_quote
 
     def string(self, at: int, *, key: bool) -> tuple[int, str]:
-        """The string ends at the first quote behind which its object or list can go on."""
-        text, quote = self.text, at
-        first = -1
-        while True:
-            quote = self.quote(quote + 1)
-            first = quote if first < 0 else first
-            if self.goes_on(quote + 1, key=key):
-                break
-        end, behind = quote, quote + 1
-        lost = None if key else _LOST_END.search(text, at + 1, quote)
-        if lost and len(self.nest) == 1:
-            end = behind = lost.start()
-            first = end
-        mended = first != quote
+        """A value ends at the first quote behind which its object or list can go on, or before the next key."""
+        if key:
+            return super().string(at, key=True)
+        text = self.text
+        lost = _LOST_END.search(text, at + 1, self.end) if len(self.nest) == 1 else None
+        limit = lost.start() if lost else self.end
+        quote = first = self.quote(at + 1, limit)
+        while quote >= 0 and not self.goes_on(quote + 1):
+            quote = self.quote(quote + 1, limit)
+        if quote < 0 and not lost:
+            raise Cut
+        end, behind = (limit, limit) if quote < 0 else (quote, quote + 1)
+        mended = quote < 0 or first != quote
         if mended:
-            self.notes.append(Note("quote", first))
+            self.notes.append(Note("quote", first if first >= 0 else end))
         return behind, self.content(at, behind, bytes(text[at + 1 : end]), always=mended)
 
-    def quote(self, at: int) -> int:
-        """The next quote; unless any will do, one that is not escaped."""
+    def quote(self, at: int, end: int) -> int:
+        """The next quote before ``end``, or -1; unless any will do, one that is not escaped."""
         while True:
-            quote = self.text.find(b'"', at, self.end)
+            quote = self.text.find(b'"', at, end)
             if quote < 0:
-                raise Cut
+                return -1
             slashes = quote - 1
-            while slashes >= at and self.text[slashes] == 0x5C:  # noqa: PLR2004 - a backslash
+            while slashes >= at and self.text[slashes] == _BACKSLASH:
                 slashes -= 1
             if self.any_quote or (quote - slashes) % 2:
                 return quote
             at = quote + 1
 
-    def goes_on(self, at: int, *, key: bool) -> bool:
-        """Whether what stands behind a quote fits if the string ended there."""
+    def goes_on(self, at: int) -> bool:
+        """Whether what stands behind a quote fits if the value ended there."""
         text, nest = self.text, self.nest.copy()
         while True:
+            behind = at
             while at < self.end and text[at] in _SPACES:
                 at += 1
             if at >= self.end:
                 return not nest
-            if key:
-                return text[at] == _COLON
             if not nest:
                 return False
+            key = _EVENT_KEY if len(nest) == 1 else _ANY_KEY
             if text[at] == _COMMA:
-                pattern = _EVENT_KEY if len(nest) == 1 else _ANY_KEY if nest[-1] else _NEXT_VALUE
-                return bool(pattern.match(text, at + 1, self.end))
-            if text[at] != (0x7D if nest[-1] else 0x5D):
+                return bool((key if nest[-1] else _NEXT_VALUE).match(text, at + 1, self.end))
+            if text[at] == _QUOTE and at > behind and nest[-1]:
+                return bool(key.match(text, at, self.end))
+            if text[at] != (_BRACE_END if nest[-1] else _BRACKET_END):
                 return False
             nest.pop()
             at += 1
@@ -195,9 +198,18 @@ def _one_event(text: bytes | mmap, at: int, end: int) -> tuple[Found, list[Note]
         except (Broken, Cut):
             continue
         left = bytes(text[found.end : end]).strip(_SPACES)
-        if not left and "ph" in found.keys and len(set(found.keys)) == len(found.keys):
+        if not left and _is_likely(found):
             return found, guesses.notes
     return None
+
+
+def _is_likely(found: Found) -> bool:
+    """Whether a guessed event looks like one: it has a phase, and has not taken in another event or key."""
+    if "ph" not in found.keys or len(set(found.keys)) < len(found.keys):
+        return False
+    event = json.loads(found.clean)
+    short = [event["ph"], event.get("cat", "")]
+    return not any(isinstance(text, str) and (len(text) > _LONGEST_WORD or '"' in text) for text in short)
 
 
 def next_event(text: bytes | mmap, at: int) -> int:
