@@ -48,6 +48,8 @@ UNCOMPILED_FLEX: Final = "FT107"
 CAUSES: Final = (None, MATH_PATH, UNCOMPILED_FLEX)
 """Findings that others follow from: what they run inside themselves is theirs."""
 
+_WORTH_NS: Final = 1_000
+_WORTH_SHARE: Final = 0.001
 _CAPABILITY_WORDS: Final = 2
 _IN_PATHS: Final = (Category.CPU_OP, Category.ANNOTATION)
 _OPTIMIZER: Final = "Optimizer.step#"
@@ -369,6 +371,10 @@ class Facts:
     def step_device_ns(self) -> float:
         """Device time of all counted activity a step."""
         return self.device_ns(self.counted)
+
+    def worth(self, device_ns: float) -> bool:
+        """Whether a device time a step is worth a word: a thousandth of the step, and a microsecond."""
+        return device_ns >= max(_WORTH_NS, _WORTH_SHARE * self.step_device_ns)
 
     def per_step(self, total: float) -> float:
         """A total over the counted steps as a figure of one step."""

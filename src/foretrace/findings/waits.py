@@ -91,8 +91,29 @@ class Waits:
         return result
 
     @cached_property
-    def idle_after(self) -> I64:
-        """For each wait, how long the device idles after it until the next activity begins, in nanoseconds."""
+    def lost(self) -> I64:
+        """For each wait, the idle time of the device that it caused, in nanoseconds.
+
+        Without it the host would have gone on earlier by as much as it waited: it cost no more than that, and no more
+        than the device idles after it.
+        """
+        return np.minimum(self.facts.trace.rows.dur[self.rows], np.maximum(0, self._idle_after))
+
+    @cached_property
+    def is_between(self) -> Bools:
+        """Which of them have device work before and after them: the others begin or end the recording."""
+        acts = self.facts.trace.activities
+        timed = np.flatnonzero(acts.timed)
+        if not timed.size:
+            return np.zeros(len(self.rows), bool)
+        first, last = int(acts.ts[timed].min()), int(acts.ts[timed].max())
+        rows = self.facts.trace.rows
+        held: Bools = (rows.end[self.rows] > first) & (rows.end[self.rows] <= last)
+        return held
+
+    @cached_property
+    def _idle_after(self) -> I64:
+        """For each wait, how long the device idles after it until the next activity begins."""
         trace = self.facts.trace
         acts = trace.activities
         timed = np.flatnonzero(acts.timed)

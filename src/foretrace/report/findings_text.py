@@ -35,6 +35,8 @@ FOLDED: Final = 8
 """Findings shown in full before ``--all``."""
 _INDENT: Final = 8
 _EVENTS: Final = 2
+# Room for an event's time and number.
+_FIGURES: Final = 32
 
 
 def stake_text(finding: Finding, *, per_step: bool = True) -> str:
@@ -141,7 +143,8 @@ def print_finding(out: Console, finding: Finding, *, per_step: bool) -> None:
 
 def _event(out: Console, item: Evidence) -> None:
     line = Text(" " * _INDENT)
-    line.append(f"{short_name(item.name)}  {time_text(item.time_ns)}", style="cyan")
+    name = ellipsis(short_name(item.name), max(20, out.width - _INDENT - _FIGURES))
+    line.append(f"{name}  {time_text(item.time_ns)}", style="cyan")
     line.append(f"  event {item.event:,}", style="dim")
     out.print(line, soft_wrap=True)
     if item.path:

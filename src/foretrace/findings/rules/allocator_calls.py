@@ -26,6 +26,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import time_text
@@ -59,13 +60,13 @@ def check(trace: Trace) -> Iterator[Finding]:
     called = ", ".join(dict.fromkeys(trace.name(int(row)) for row in rows))
     steady = facts.steps > 1
     yield RULE.finding(
-        f"the driver allocates or frees memory in the step: {time_text(spent)} {facts.per}",
+        f"the driver allocates or frees memory: {time_text(spent)} {facts.per}",
         count=facts.per_step(len(rows)),
         at_stake_ns=spent,
         confidence=Confidence.LIKELY if steady else Confidence.POSSIBLE,
         evidence=facts.evidence_of_rows(rows),
         text=(
-            f"{facts.per_step(len(rows)):,.3g} calls {facts.per} ({called}). In steady state PyTorch's allocator "
+            f"{amount(facts.per_step(len(rows)))} calls {facts.per} ({called}). In steady state PyTorch's allocator "
             "needs none. " + ("" if steady else "With one window there is no telling whether this is steady state.")
         ).strip(),
         change=_CHANGE,

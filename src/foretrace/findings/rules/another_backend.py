@@ -70,18 +70,16 @@ def check(trace: Trace) -> Iterator[Finding]:
 def _finding(facts: Facts, number: int, others: Sequence[str]) -> Finding:
     sdpa = facts.sdpa
     kind, calls = sdpa.kinds[number], np.flatnonzero(sdpa.kind == number)
-    found = verdicts(facts, kind)
-    sure = all(found[name].certain for name in others)
     return RULE.finding(
         f"{' or '.join(others)} can take this call as well as {kind.backend}: measure",
         count=facts.per_step(len(calls)),
         at_stake_ns=0,
-        confidence=Confidence.CERTAIN if sure else Confidence.POSSIBLE,
+        confidence=Confidence.POSSIBLE,
         evidence=facts.evidence_of_ops(sdpa.op[calls]),
         text=(
-            f"{_rate(facts, kind, calls)} By its arguments {' and '.join(others)} can take it too"
-            f"{'' if sure else ' (it depends on the release)'}. Which is faster differs by device, shape and release; "
-            "this trace does not show it."
+            f"{_rate(facts, kind, calls)} By its arguments {' and '.join(others)} can take it too; whether a release "
+            "does is not in a trace. Which is faster differs by device, shape and release: this trace does not show "
+            "it."
         ),
         change=f"measure it: foretrace attention at this shape, then pin the winner:\n"
         f"    with sdpa_kernel(SDPBackend.{_PINS[others[0]]}):",

@@ -29,6 +29,7 @@ import numpy as np
 
 from foretrace.analysis.copies import direction
 from foretrace.analysis.shapes import op_inputs
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import time_text
@@ -46,7 +47,10 @@ RULE = Rule(code="FT110", name="attention-input-copies", needs=Needs.OPS | Needs
 _FUSED: Final = ("flash", "efficient", "cudnn", "overrideable")
 _COPY_OPS: Final = ("aten::copy_", "aten::constant_pad_nd")
 _MOVES: Final = frozenset({"copy", "cast"})
-_COMPILED: Final = frozenset({"clone", "_to_copy", "constant_pad_nd"})
+_COPYING: Final = frozenset({"clone", "_to_copy", "constant_pad_nd", "copy_", "contiguous"})
+_VIEWING: Final = frozenset(
+    {"view", "transpose", "permute", "expand", "unsqueeze", "squeeze", "slice", "t", "reshape", "_unsafe_view"}
+)
 _CHANGE: Final = "leave out .contiguous(), .clone() or .to() before the call: fused kernels take strided q, k and v"
 
 
@@ -62,14 +66,18 @@ def check(trace: Trace) -> Iterator[Finding]:
     before = _before(facts, calls, moves)
     masks = _of_masks(facts, inside)
     copies = np.union1d(inside[~masks], before)
-    if copies.size:
+    if copies.size and facts.worth(facts.device_ns(copies)):
         yield _finding(facts, copies, before)
 
 
 def _is_move(said: Decoded) -> bool:
     """A copy or cast on the device; what comes from the host or goes there is another matter."""
     on_device = direction(said.name) not in ("HtoD", "DtoH", "PtoP")
-    return on_device and (said.role in _MOVES or bool(_COMPILED & set(said.fused_ops)))
+    if said.fused_ops:
+        # Inductor: a kernel that copies and does nothing else; what it feeds may stand in its name as well.
+        work = {name for name in said.fused_ops if not name.startswith("_scaled_dot_product")} - _VIEWING
+        return bool(work) and work <= _COPYING
+    return on_device and said.role in _MOVES
 
 
 def _before(facts: Facts, calls: I64, moves: I64) -> I64:
@@ -133,9 +141,9 @@ def _finding(facts: Facts, copies: I64, before: I64) -> Finding:
     inner = len(copies) - len(before)
     where = []
     if len(before):
-        where.append(f"{facts.per_step(len(before)):.3g} {facts.per} right before the call")
+        where.append(f"{amount(facts.per_step(len(before)))} {facts.per} right before the call")
     if inner:
-        where.append(f"{facts.per_step(inner):.3g} {facts.per} inside it")
+        where.append(f"{amount(facts.per_step(inner))} {facts.per} inside it")
     text = f"Copies or casts of q, k or v: {' and '.join(where)}, {time_text(facts.device_ns(copies))} {facts.per}. "
     if compiled.size:
         text += (

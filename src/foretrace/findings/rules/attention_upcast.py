@@ -54,7 +54,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     facts = facts_of(trace)
     for because, some in facts.by_cause(facts.casts.up):
         kept = some if because in CAUSES[1:] else _before_products(facts, some)
-        if kept.size:
+        if kept.size and facts.worth(facts.device_ns(kept)):
             yield _finding(facts, kept, because)
 
 

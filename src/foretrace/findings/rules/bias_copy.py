@@ -48,6 +48,9 @@ give the bias one dimension, so that it goes into the GEMM's epilogue; for a ful
     f = torch.compile(f, mode="max-autotune-no-cudagraphs")"""
 
 
+_NEWER: Final = "newer releases of PyTorch put a bias of one dimension into the GEMM's epilogue: update"
+
+
 def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding over all copies."""
     facts = facts_of(trace)
@@ -58,7 +61,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     copies = facts.activities_where(lambda said: said.role == "copy", mine)
     products = facts.activities_where(lambda said: said.role == "gemm", mine)
     copies = copies[np.isin(trace.activities.owner[copies], trace.activities.owner[products])]
-    if copies.size and facts.device_ns(copies) >= _NOTICEABLE_NS:
+    if copies.size and facts.worth(facts.device_ns(copies)) and facts.device_ns(copies) >= _NOTICEABLE_NS:
         yield _finding(facts, copies, products)
 
 
@@ -71,6 +74,7 @@ def _finding(facts: Facts, copies: I64, products: I64) -> Finding:
     size = f" ({bytes_text(int(np.median(moved)))})" if moved.size else ""
     dims = op_inputs(facts.trace, int(acts.owner[copies[0]]))["dims"] or ()
     shape = f" {dims[0]}" if dims and isinstance(dims[0], list) else ""
+    plain = bool(dims) and isinstance(dims[0], list) and len(dims[0]) == 1
     return RULE.finding(
         f"addmm copies its bias{size} before the product",
         count=facts.per_step(len(copies)),
@@ -81,5 +85,5 @@ def _finding(facts: Facts, copies: I64, products: I64) -> Finding:
             f"The bias{shape} is copied into the output, and the GEMM adds to it: {time_text(spent)} {facts.per}, "
             f"{share_text(spent / max(1.0, whole))} on top of the products it belongs to."
         ),
-        change=_CHANGE,
+        change=_NEWER if plain else _CHANGE,
     )

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import time_text
@@ -71,8 +72,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         confidence=Confidence.CERTAIN,
         evidence=facts.evidence_of(inside),
         text=(
-            f"{facts.per_step(converting):.3g} calls {facts.per} convert their bool mask with "
-            f"{facts.per_step(len(inside)):.3g} kernels, {time_text(facts.device_ns(inside))} {facts.per} on the "
+            f"{amount(facts.per_step(converting))} calls {facts.per} convert their bool mask with "
+            f"{amount(facts.per_step(len(inside)))} kernels, {time_text(facts.device_ns(inside))} {facts.per} on the "
             "device."
         ),
         change=_CHANGE,

@@ -70,10 +70,12 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _keys(facts: Facts, activities: I64) -> I64:
-    """Equal for kernels of one name, under one op, with one list of input shapes."""
+    """Equal for kernels of one name and grid, under one op, with one list of input shapes."""
     owner = facts.trace.activities.owner[activities]
     key = facts.activity_names.code[activities].astype(np.int64)
-    for column in (np.append(facts.op_names.code, -1)[owner], np.append(facts.trace.ops.dims, MISSING32)[owner]):
+    grid = facts.trace.activities.grid[activities].sum(axis=1)
+    names, dims = np.append(facts.op_names.code, -1)[owner], np.append(facts.trace.ops.dims, MISSING32)[owner]
+    for column in (names, dims, grid):
         _, number = np.unique(column, return_inverse=True)
         key = key * (int(number.max()) + 1) + number.reshape(-1)
     return key
@@ -96,7 +98,8 @@ def _finding(facts: Facts, total: float, slowed: list[tuple[float, I64, I64]]) -
         f"kernels run up to {slow / usual:.1f}x as long beside a collective",
         count=facts.per_step(sum(len(members) for _, members, _ in slowed)),
         at_stake_ns=facts.per_step(total),
-        confidence=Confidence.LIKELY,
+        # Without shapes, alike may mean another number of tokens.
+        confidence=Confidence.LIKELY if facts.trace.has_shapes else Confidence.POSSIBLE,
         evidence=facts.evidence_of(some, limit=2) + facts.evidence_of(others, limit=2),
         text=(
             f"{facts.what(int(some[0])).short} takes {time_text(usual)} alone and {time_text(slow)} while a "

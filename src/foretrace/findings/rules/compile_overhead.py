@@ -43,6 +43,8 @@ RULE = Rule(code="FT210", name="compile-overhead", needs=Needs.OPS | Needs.LAUNC
 _EAGER_OP_NS: Final = 10_000
 # An attention kernel stands for the twenty or so ops of the attention written out.
 _ATTENTION_OPS: Final = 20
+# Of the period; below it the step has other worries.
+_SHARE: Final = 0.05
 _CHANGE: Final = """\
 compile more at once, or replay it as a CUDA graph:
     model = torch.compile(model, mode="reduce-overhead")"""
@@ -60,7 +62,8 @@ def check(trace: Trace) -> Iterator[Finding]:
     lookups = facts.per_step(int(trace.rows.dur[regions.lookups].sum()))
     entering = facts.per_step(_own_time(facts, inside))
     saved = _saved_ops(facts, inside)
-    if inside.size and lookups + entering > saved * _EAGER_OP_NS:
+    lost = lookups + entering - saved * _EAGER_OP_NS
+    if inside.size and lost > _SHARE * (facts.timeline.per_step.period_ns or 0):
         yield _finding(facts, lookups, entering, saved)
 
 

@@ -84,11 +84,18 @@ def _finding(facts: Facts, launches: float, period_ns: float, busy_ns: float) ->
         f"the GPU waits for the CPU: {time_text(busy_ns)} of work every {time_text(period_ns)}",
         count=1,
         at_stake_ns=idle,
-        confidence=Confidence.CERTAIN if facts.steps > 1 and not facts.trace.has_stacks else Confidence.LIKELY,
+        confidence=_confidence(facts),
         evidence=facts.evidence_of_rows(_longest_launches(facts), limit=4),
         text=text.strip(),
         change=_CHANGE,
     )
+
+
+def _confidence(facts: Facts) -> Confidence:
+    """Several steps show a period; one window shows its edges too, and recorded stacks slow the CPU."""
+    if not facts.has_steps:
+        return Confidence.POSSIBLE
+    return Confidence.CERTAIN if facts.steps > 1 and not facts.trace.has_stacks else Confidence.LIKELY
 
 
 def _longest_launches(facts: Facts) -> np.ndarray:

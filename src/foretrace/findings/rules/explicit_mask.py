@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.findings.amounts import amount
 from foretrace.findings.backends import verdicts
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
@@ -73,7 +74,9 @@ def _finding(facts: Facts, calls: I64, inside: I64) -> Finding:
     call = kind.call
     length = call.query.length if call else 0
     triangles = facts.ops(*_TRIANGLES)
-    made = f" The trace builds a triangle ({len(triangles) / facts.steps:.3g} {facts.per})." if triangles.size else ""
+    made = (
+        f" The trace builds a triangle ({amount(len(triangles) / facts.steps)} {facts.per})." if triangles.size else ""
+    )
     flash = verdicts(facts, kind).get("flash")
     out = f" flash: {flash.text}." if flash is not None and not flash.eligible else ""
     return RULE.finding(

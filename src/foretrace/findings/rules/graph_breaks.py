@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import count_text, time_text
@@ -82,7 +83,7 @@ def _finding(facts: Facts, breaks: I64) -> Finding:
     around = _attention_between(facts, breaks)
     text = (
         f"{count_text(round(facts.per_step(len(regions))), 'compiled region')} {facts.per}, with eager code between "
-        f"them {facts.per_step(len(breaks)):.3g} times, {time_text(facts.per_step(int(gaps.sum())))} of it on the "
+        f"them {amount(facts.per_step(len(breaks)))} times, {time_text(facts.per_step(int(gaps.sum())))} of it on the "
         "CPU. "
     )
     if around:
@@ -91,7 +92,7 @@ def _finding(facts: Facts, breaks: I64) -> Finding:
             "graph."
         )
     return RULE.finding(
-        f"{facts.per_step(len(breaks)):.3g} graph breaks {facts.per} between compiled regions",
+        f"{amount(facts.per_step(len(breaks)))} graph breaks {facts.per} between compiled regions",
         count=facts.per_step(len(breaks)),
         at_stake_ns=facts.per_step(int(gaps.sum())),
         confidence=Confidence.LIKELY if len(frames) > 1 and None not in frames else Confidence.POSSIBLE,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.kineto import Category
@@ -52,7 +53,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     if not acts.graph[facts.counted].any():
         return
     copies, replays = _before_replays(facts)
-    if copies.size:
+    if copies.size and facts.worth(facts.device_ns(copies)):
         yield _finding(facts, copies, replays)
 
 
@@ -84,13 +85,13 @@ def _finding(facts: Facts, copies: I64, replays: int) -> Finding:
     inside = facts.counted[acts.graph[facts.counted]]
     spent = facts.device_ns(copies)
     return RULE.finding(
-        f"{facts.per_step(len(copies)):,.3g} copies {facts.per} feed the inputs of graph replays",
+        f"{amount(facts.per_step(len(copies)))} copies {facts.per} feed the inputs of graph replays",
         count=facts.per_step(len(copies)),
         at_stake_ns=spent,
         confidence=Confidence.LIKELY,
         evidence=facts.evidence_of(copies),
         text=(
-            f"{facts.per_step(replays):,.3g} replays {facts.per} begin with copies, {time_text(spent)} in all, "
+            f"{amount(facts.per_step(replays))} replays {facts.per} begin with copies, {time_text(spent)} in all, "
             f"{share_text(spent / max(1.0, facts.device_ns(inside)))} of the time of the graphs themselves."
         ),
         change=_CHANGE,

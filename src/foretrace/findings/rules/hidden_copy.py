@@ -52,7 +52,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         return
     name = facts.op_names.code[outer]
     for code in dict.fromkeys(name.tolist()):
-        yield _finding(facts, facts.op_names.strings[code], copies[name == code])
+        if facts.worth(facts.device_ns(copies[name == code])):
+            yield _finding(facts, facts.op_names.strings[code], copies[name == code])
 
 
 def _copies(facts: Facts) -> tuple[I64, I64]:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.copies import direction
+from foretrace.findings.amounts import times
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import time_text
@@ -67,9 +68,9 @@ a bool mask as an index needs nonzero; a masked op does not:
 _COPY_CHANGE: Final = """\
 copy without waiting, from (or to) pinned memory, and read it a step later:
     x = x.to("cuda", non_blocking=True)  # DataLoader(..., pin_memory=True)"""
-_UPLOAD_CHANGE: Final = (
-    "make the tensor on the device: torch.tensor(x, device=...) once, or torch.full((), x, device=...)"
-)
+_UPLOAD_CHANGE: Final = """\
+make constants once, outside the loop, and values where they are needed:
+    torch.full((), value, device="cuda")  # torch.tensor(value, device="cuda") copies from the host and waits"""
 _EXPLICIT_CHANGE: Final = "take torch.cuda.synchronize() out of the step, or time with torch.cuda.Event instead"
 
 
@@ -79,7 +80,9 @@ def check(trace: Trace) -> Iterator[Finding]:
     waits = facts.waits
     if not len(waits):
         return
-    spots = np.flatnonzero(~waits.is_pageable_upload)
+    # What an op in a step waits for counts at the step's end too; what ends a recording is no part of the program.
+    counts = waits.is_between | ((waits.op >= 0) & facts.has_steps)
+    spots = np.flatnonzero(~waits.is_pageable_upload & counts)
     kinds = _kinds(facts, spots)
     for kind in dict.fromkeys(kinds):
         yield _finding(facts, kind, spots[np.array([other == kind for other in kinds], bool)])
@@ -114,7 +117,7 @@ def _kind(facts: Facts, at: int) -> str:
     return "other"
 
 
-_SHOWN: Final = {"upload": "a blocking copy to the GPU", "download": "a copy to the host"}
+_SHOWN: Final = {"upload": "a blocking upload", "download": "a copy to the host"}
 _CHANGES: Final = {
     "read": _READ_CHANGE,
     "size": _SIZE_CHANGE,
@@ -129,27 +132,33 @@ _CHANGES: Final = {
 def _finding(facts: Facts, kind: str, spots: I64) -> Finding:
     waits = facts.waits
     some = waits.rows[spots]
-    idle = facts.per_step(int(waits.idle_after[spots].sum()))
+    idle = facts.per_step(int(waits.lost[spots].sum()))
     causes = waits.cause[spots]
-    names = list(dict.fromkeys(facts.op_text(int(op)) for op in causes if op >= 0)) or [facts.trace.name(int(some[0]))]
+    ops = waits.op[spots] if kind == "other" else causes
+    names = list(dict.fromkeys(facts.op_text(int(op)) for op in ops if op >= 0)) or [facts.trace.name(int(some[0]))]
     shown = _SHOWN.get(kind) or ", ".join(name.removeprefix("aten::") for name in names[:3])
     waited = facts.cpu_ns(some)
     number = facts.per_step(len(spots))
-    times = "once" if round(number, 2) == 1 else f"{number:,.3g} times"
     return RULE.finding(
-        f"{shown} makes the CPU wait for the GPU {times} {facts.per}",
+        f"{shown} {'make' if len(names) > 1 and kind not in _SHOWN else 'makes'} the CPU wait for the GPU "
+        f"{times(number)} {facts.per}",
         count=number,
         at_stake_ns=idle,
         confidence=Confidence.CERTAIN,
         evidence=facts.evidence_of_rows(some),
         text=(
             f"The host waits {time_text(waited)} {facts.per} in {facts.trace.name(int(some[0]))} until the device has "
-            f"done all that was queued; after that the device idles {time_text(idle)} until new work arrives. "
-            + _why(kind)
+            f"done all that was queued; {_after(idle)}. {_why(kind)}"
         ),
         change=_CHANGES[kind],
         because=_because(facts, causes),
     )
+
+
+def _after(idle_ns: float) -> str:
+    if not idle_ns:
+        return "the device does not idle for it here"
+    return f"after that the device idles {time_text(idle_ns)} until new work arrives"
 
 
 def _why(kind: str) -> str:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.idle_gaps import NOTHING, IdleGaps
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
@@ -43,6 +44,7 @@ _SHORTEST_NS: Final = 50_000
 _LAUNCHES: Final = 3
 _SHARE: Final = 0.05
 _SHOWN: Final = 3
+_NAME: Final = 60
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -62,12 +64,12 @@ def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
     main = long.groups[0]
     idle = facts.per_step(long.total_ns)
     where = "; ".join(
-        f"{time_text(facts.per_step(group.total_ns))} in {group.host_name}" for group in long.groups[:_SHOWN]
+        f"{time_text(facts.per_step(group.total_ns))} in {_short(group.host_name)}" for group in long.groups[:_SHOWN]
     )
     rows = main.rows[main.rows >= 0]
     number = sum(group.count for group in long.groups)
     return RULE.finding(
-        f"the GPU idles {time_text(idle)} {facts.per} in {facts.per_step(number):,.3g} long gaps",
+        f"the GPU idles {time_text(idle)} {facts.per} in {amount(facts.per_step(number))} long gaps",
         count=facts.per_step(number),
         at_stake_ns=idle,
         confidence=Confidence.LIKELY,
@@ -80,6 +82,10 @@ def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
     )
 
 
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+
+
 def _change(name: str) -> str | None:
     if "DataLoader" in name:
         return "let the loader work ahead: DataLoader(..., num_workers=8, pin_memory=True, prefetch_factor=4)"
@@ -87,4 +93,4 @@ def _change(name: str) -> str | None:
         return "do not wait for the device inside the step: read values later, or every N steps"
     if name == NOTHING:
         return "record Python stacks, torch.profiler.profile(with_stack=True), to see what runs there"
-    return f"move what {name} does out of the device's way, or let it overlap with device work"
+    return "see what runs in it: torch.profiler.profile(with_stack=True) names the Python lines"

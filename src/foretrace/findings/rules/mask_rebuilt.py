@@ -68,7 +68,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     builders = facts.counted[owned[of_shape]] if owned.size else np.zeros(0, np.int64)
     for because, some in facts.by_cause(builders):
         makers = some[names.flags(_MAKERS)(trace.activities.owner[some])]
-        if makers.size and _in_every_step(facts, makers):
+        if makers.size and facts.worth(facts.device_ns(some)) and _in_every_step(facts, makers):
             plane = next(shapes[int(trace.ops.dims[trace.activities.owner[at]])] for at in makers)
             yield _finding(facts, makers, some, plane or (0, 0), because)
 

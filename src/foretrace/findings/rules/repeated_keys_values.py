@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from foretrace.analysis.shapes import op_inputs
+from foretrace.findings.amounts import amount
 from foretrace.findings.backends import FUSED, verdicts
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
@@ -63,7 +64,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     groups = {key: _groups(facts, op, heads) for key, op in _distinct(facts, owner[spots])}
     held = np.array([groups[key] > 1 for key in _keys(facts, owner[spots])], bool)
     copies = facts.counted[spots[held]] if spots.size else facts.counted[:0]
-    if copies.size:
+    if copies.size and facts.worth(facts.device_ns(copies)):
         first = int(trace.activities.owner[copies[0]])
         yield _finding(facts, copies, groups[_keys(facts, np.array([first]))[0]])
 
@@ -122,7 +123,7 @@ def _finding(facts: Facts, copies: I64, groups: int) -> Finding:
         confidence=Confidence.LIKELY,
         evidence=facts.evidence_of(copies),
         text=(
-            f"{len(copies) / facts.steps:.3g} copies {facts.per} write each key or value head {groups} times, once "
+            f"{amount(len(copies) / facts.steps)} copies {facts.per} write each key or value head {groups} times, once "
             f"for each query head of its group.{_backends(facts)}"
         ),
         change=_CHANGE,

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.launch_order import Chains, chains
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
@@ -45,7 +46,8 @@ _FUSIBLE: Final = frozenset({"elementwise", "copy", "cast", "reduction", "softma
 _TINY_NS: Final = 10_000
 # Fewer than this happen in any model, around every product.
 _LEAST: Final = 8
-_FUSED: Final = frozenset({"Inductor Triton", "Triton"})
+# Kernels of PyTorch's own ops; those of libraries belong to their products, and Triton's are fused already.
+_EAGER: Final = frozenset({"ATen"})
 _CHANGE: Final = """\
 compile the function around them:
     @torch.compile
@@ -59,9 +61,9 @@ def check(trace: Trace) -> Iterator[Finding]:
     acts = trace.activities
     if len(order) < _LEAST:
         return
-    fusible = np.array(
-        [said.role in _FUSIBLE and said.library not in _FUSED for said in facts.decoded] or [False], bool
-    )[facts.activity_names.code[order]]
+    fusible = np.array([said.role in _FUSIBLE and said.library in _EAGER for said in facts.decoded] or [False], bool)[
+        facts.activity_names.code[order]
+    ]
     tiny = fusible & (acts.dur[order] < _TINY_NS) & (acts.category[order] == Category.KERNEL) & ~acts.graph[order]
     tiny &= ~facts.in_optimizer[np.searchsorted(facts.counted, order)]
     found = chains(facts, tiny, _LEAST)
@@ -80,10 +82,10 @@ def _finding(facts: Facts, found: Chains) -> Finding:
     cpu_bound = facts.timeline.per_step.bound == "cpu"
     longest = int(np.bincount(found.chain).max())
     number = facts.per_step(found.number)
-    chained = "one chain" if number == 1 else f"{number:,.3g} chains"
+    chained = "one chain" if number == 1 else f"{amount(number)} chains"
     median = float(np.median(acts.dur[found.members]))
     return RULE.finding(
-        f"{facts.per_step(kernels):,.3g} tiny kernels {facts.per} would fuse: {chained}",
+        f"{amount(facts.per_step(kernels))} tiny kernels {facts.per} would fuse: {chained}",
         count=facts.per_step(found.number),
         at_stake_ns=facts.per_step(cpu if cpu_bound else device),
         confidence=Confidence.LIKELY,

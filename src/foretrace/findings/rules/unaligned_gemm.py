@@ -49,7 +49,6 @@ _RANKS: Final = (2, 3)
 _SMALLEST: Final = 8
 _SHARE: Final = 0.01
 _NARROW: Final = re.compile(r"align[124](?!\d)|_ldg[124]_")
-_CHANGE: Final = "pad the odd size to a multiple of 8 once, in the weights (a vocabulary of 50257 to 50304, say)"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -65,8 +64,12 @@ def check(trace: Trace) -> Iterator[Finding]:
     odd = [_odd_sizes(facts, int(op)) for op in firsts]
     held = np.array([bool(sizes) for sizes in odd] or [False], bool)[signature] if slow.size else np.zeros(0, bool)
     slow = slow[held]
-    if slow.size and facts.device_ns(slow) >= _SHARE * facts.step_device_ns:
-        yield _finding(facts, slow, [odd[int(number)] for number in np.unique(signature[held])])
+    signature = signature[held]
+    written_out = facts.unfused.call_of_activity[np.searchsorted(facts.counted, slow)] >= 0
+    for because, some in ((None, ~written_out), ("FT104", written_out)):
+        if some.any() and facts.device_ns(slow[some]) >= _SHARE * facts.step_device_ns:
+            sizes = [odd[int(number)] for number in np.unique(signature[some])]
+            yield _finding(facts, slow[some], sizes, because)
 
 
 def _is_slow(said: Decoded) -> bool:
@@ -90,8 +93,9 @@ def _odd_sizes(facts: Facts, op: int) -> tuple[int, ...]:
     return tuple(size for size in dict.fromkeys(sizes) if size % _ALIGNED)
 
 
-def _finding(facts: Facts, slow: I64, odd: list[tuple[int, ...]]) -> Finding:
+def _finding(facts: Facts, slow: I64, odd: list[tuple[int, ...]], because: str | None) -> Finding:
     sizes = dict.fromkeys(size for some in odd for size in some)
+    first = next(iter(sizes))
     shown = ", ".join(f"{size:,}" for size in list(sizes)[:3])
     on_cores = facts.activities_where(lambda said: said.unit == "cuda_core", slow)
     where = "on CUDA cores" if on_cores.size else "with narrow loads"
@@ -105,5 +109,6 @@ def _finding(facts: Facts, slow: I64, odd: list[tuple[int, ...]]) -> Finding:
             f"{facts.what(int(slow[0])).short} and the like take {time_text(facts.device_ns(slow))} {facts.per}. "
             f"Sizes of {shown} are no multiple of {_ALIGNED}, so rows do not start at multiples of 16 bytes."
         ),
-        change=_CHANGE,
+        change=f"pad {first:,} to {-(-first // _ALIGNED) * _ALIGNED:,} once, in the weights or the layout, not each step",
+        because=because,
     )

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.shapes import op_inputs
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 
@@ -90,7 +91,7 @@ def _finding(facts: Facts, calls: I64, pads: I64) -> Finding:
         text=(
             f"The mask {list(mask.dims)} has rows that are no multiple of {_ALIGNED} elements. "
             + (
-                f"It is copied into a padded one {seen:.3g} times {facts.per}."
+                f"It is copied into a padded one {amount(seen)} times {facts.per}."
                 if pads.size
                 else "The memory-efficient kernel needs aligned rows; no padding was recorded here, so it may "
                 "have been done elsewhere."

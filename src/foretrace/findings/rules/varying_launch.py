@@ -80,6 +80,9 @@ def _slots(facts: Facts) -> tuple[I64, I64]:
     chosen = order[(acts.category[order] == Category.KERNEL) & ~acts.graph[order]]
     quiet = facts.activities_where(lambda said: said.role != "communication", chosen)
     quiet = quiet[_long_enough(facts, quiet)]
+    if len(facts.communication):
+        # What runs beside a collective is slowed by it: that is contention, and another rule's.
+        quiet = quiet[np.isin(quiet, facts.communication.compute[facts.communication.apart])]
     if not quiet.size:
         return quiet, quiet
     owner, parent = acts.owner[quiet], trace.ops.parent
@@ -118,7 +121,6 @@ def _finding(facts: Facts, number: int, excess: int, here: I64) -> Finding:
     said = facts.what(int(here[0]))
     ratio = int(dur.max()) / max(1, int(dur.min()))
     evidence = tuple(item for at in here[[0, -1]] for item in facts.evidence_of(here[here == at]))
-    collectives = len(facts.communication) > 0
     return RULE.finding(
         f"the same launch varies {ratio:.1f}x between steps: {said.short}",
         count=number,
@@ -128,7 +130,6 @@ def _finding(facts: Facts, number: int, excess: int, here: I64) -> Finding:
         text=(
             f"{number} launches that are alike in op path, shapes and place in the step differ by more than "
             f"{_RATIO}x; the worst takes {time_text(int(dur.min()))} to {time_text(int(dur.max()))}."
-            + (" Collectives run in these steps, and slow what runs beside them." if collectives else "")
         ),
         change="lock the clocks while measuring (nvidia-smi -lgc), and keep other work off the device",
     )

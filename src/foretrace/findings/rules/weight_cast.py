@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from foretrace.analysis.shapes import op_inputs
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import share_text, time_text
@@ -68,7 +69,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     above = facts.climb(trace.activities.owner[down], holders)
     weights = np.array([_is_weight(trace, at, op) for at, op in zip(down, above, strict=True)], bool)
     casts = down[weights]
-    if casts.size and _in_every_step(facts, casts):
+    if casts.size and facts.worth(facts.device_ns(casts)) and _in_every_step(facts, casts):
         yield _finding(facts, casts)
 
 
@@ -98,7 +99,7 @@ def _finding(facts: Facts, casts: I64) -> Finding:
     training = facts.has_backward
     repeated = facts.steps > 1
     return RULE.finding(
-        f"autocast casts {facts.per_step(len(casts)):,.3g} weights and biases to 16 bits {facts.per}",
+        f"autocast casts {amount(facts.per_step(len(casts)))} weights and biases to 16 bits {facts.per}",
         count=facts.per_step(len(casts)),
         at_stake_ns=spent,
         confidence=Confidence.POSSIBLE if training or not repeated else Confidence.LIKELY,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.kineto import Category
@@ -41,6 +42,7 @@ RULE = Rule(code="FT304", name="workspace-memset", needs=Needs.OPS | Needs.LAUNC
 
 # More than this is somebody's tensor.
 _SMALL_BYTES: Final = 1 << 20
+_SHOWN: Final = 3
 _NOT_LIBRARY: Final = ("aten::zero_", "aten::zeros", "aten::fill_", "aten::memset")
 
 
@@ -66,16 +68,19 @@ def _finding(facts: Facts, sets: I64, kernels: I64) -> Finding:
     sizes = acts.bytes[sets]
     known = sizes[sizes != MISSING]
     size = f" of {bytes_text(int(np.median(known)))}" if known.size else ""
-    owners = ", ".join(dict.fromkeys(facts.op_text(int(op)).removeprefix("aten::") for op in acts.owner[sets]))
+    codes, order = np.unique(facts.op_names.code[acts.owner[sets]], return_counts=True)
+    ranked = codes[np.argsort(-order, kind="stable")]
+    owners = ", ".join(facts.op_names.strings[int(code)].removeprefix("aten::") for code in ranked[:_SHOWN])
+    owners += f" and {len(ranked) - _SHOWN} more" if len(ranked) > _SHOWN else ""
     number = facts.per_step(len(sets))
     text = (
         f"{count_text(round(number), 'memset')}{size} {facts.per} under {owners}, {time_text(facts.device_ns(sets))} "
-        "in all: the library clears what the blocks of its next kernel use to take turns."
+        "in all: the library clears a counter, or a buffer that its next kernel adds to."
     )
     if split.size:
         text += f" {count_text(round(facts.per_step(len(split))), 'kernel')} of them split K, as the name says."
     return RULE.finding(
-        f"small memsets before kernels clear a workspace or counter: {number:,.3g} {facts.per}",
+        f"small memsets before kernels clear a workspace or counter: {amount(number)} {facts.per}",
         count=number,
         at_stake_ns=0,
         confidence=Confidence.CERTAIN,
