@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rules": ("rules", "List the findings that exist."),
     "explain": ("explain", "Explain one finding, and show it in a trace."),
     "why": ("why", "Say which SDPA backend ran or would run, and why each other one did not."),
-    "why": ("why", "Say which SDPA backend ran or would run, and why each other one did not."),
+    "sweep": ("sweep", "Measure variants at many shapes, on many GPUs, and say who wins where."),
     "kernel": ("kernel", "Take a kernel name apart, token by token."),
 }
 
