@@ -1,5 +1,7 @@
 """`foretrace.profile` records whole steps and hands back a trace that agrees with PyTorch's own table."""
 
+import gc
+
 import pytest
 
 from agreement import assert_agrees_with_key_averages
@@ -91,6 +93,20 @@ def test_stepping_too_seldom_warns():
     with pytest.warns(UserWarning, match="call it 6 times"):
         step_four_times(recorded)
     assert recorded.trace.count(Category.CPU_OP)
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_a_trace_without_a_path_leaves_no_file_behind(read):
+    with profile(steps=None) as recorded:
+        torch.ones(2)
+    place = recorded.written
+    assert place.is_file()
+    if read:
+        assert recorded.trace.events
+    else:
+        del recorded
+        gc.collect()
+    assert not place.parent.exists()
 
 
 def test_an_error_in_the_block_passes_through():

@@ -14,8 +14,10 @@ another's work. The trace is written once and read back.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import warnings
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -78,7 +80,7 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
         self._calls = 0
         self._trace: Trace | None = None
         self._written: Path | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._discard: Callable[[], Any] | None = None
         self._torch = import_torch()
         self._device = None if device == "cpu" else _device_type()
         self.profiler: Any = self._torch.profiler.profile(
@@ -163,8 +165,9 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
     def _write(self, profiler: Any) -> None:
         target = self.path
         if target is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="foretrace-")
-            target = Path(self._folder.name) / "profile.json.gz"
+            folder = tempfile.mkdtemp(prefix="foretrace-")
+            self._discard = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            target = Path(folder) / "profile.json.gz"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             profiler.export_chrome_trace(str(target))
@@ -185,8 +188,8 @@ class profile:  # noqa: N801 (a context manager, named as the function people ca
             if self._written is None:
                 raise CaptureError(self._why_nothing())
             self._trace = load_trace(self._written)
-            if self._folder is not None:
-                self._folder.cleanup()
+            if self._discard is not None:
+                self._discard()
         return self._trace
 
     def _why_nothing(self) -> str:
