@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from foretrace.analysis.dispatch.decide import Verdict, dispatch
-from foretrace.analysis.dispatch.devices import architecture_of
-
 if TYPE_CHECKING:
+    from foretrace.analysis.dispatch.decide import Verdict
     from foretrace.findings.facts import Facts
     from foretrace.findings.sdpa_calls import SdpaKind
 
@@ -23,6 +21,10 @@ def verdicts(facts: Facts, kind: SdpaKind) -> dict[str, Verdict]:
         return {}
     known = facts.verdicts.get(kind)
     if known is None:
+        # The tables of all releases: only where there is a call to judge.
+        from foretrace.analysis.dispatch.decide import dispatch  # noqa: PLC0415
+        from foretrace.analysis.dispatch.devices import architecture_of  # noqa: PLC0415
+
         arch = architecture_of(facts.device)
         known = {}
         if arch is not None:

@@ -28,6 +28,7 @@ from foretrace.names.decode import decode
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
 from foretrace.trace.nesting import Forest, forest
+from foretrace.trace.raw import MISSING32
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,7 @@ _WORTH_NS: Final = 1_000
 _WORTH_SHARE: Final = 0.001
 _CAPABILITY_WORDS: Final = 2
 _IN_PATHS: Final = (Category.CPU_OP, Category.ANNOTATION)
+_MIXER: Final = np.int64(1_000_003)
 _OPTIMIZER: Final = "Optimizer.step#"
 _BACKWARD: Final = "autograd::engine::evaluate_function"
 _MEMO: Final = "_facts"
@@ -294,6 +296,35 @@ class Facts:
     def device_name(self) -> str:
         """The device's name, or ``the device``."""
         return (self.device.name if self.device else "") or "the device"
+
+    @cached_property
+    def launches(self) -> float:
+        """Launches a step: one for a whole graph replay."""
+        launched = np.zeros(len(self.trace.rows), bool)
+        launched[self.trace.activities.launch[self.counted]] = True
+        return self.per_step(int(np.count_nonzero(launched)))
+
+    def long_ones(self, activities: I64, ns: float) -> I64:
+        """Of these activities, those of whose name one at least takes this long."""
+        code = self.activity_names.code[activities]
+        longest = np.zeros(len(self.activity_names.strings), np.int64)
+        np.maximum.at(longest, code, self.trace.activities.dur[activities])
+        return activities[longest[code] >= ns]
+
+    def alike(self, activities: I64) -> I64:
+        """A key for each activity: equal for equal name, grid, op, op above and input shapes.
+
+        The columns are mixed into one number; two that differ get the same one by chance alone.
+        """
+        acts, ops = self.trace.activities, self.trace.ops
+        owner = acts.owner[activities]
+        above = np.append(ops.parent, NONE)[owner]
+        names = np.append(self.op_names.code, NONE)
+        key = self.activity_names.code[activities].astype(np.int64)
+        shapes = np.append(ops.dims, MISSING32)[owner].astype(np.int64)
+        for column in (names[owner], names[above], shapes, acts.grid[activities, 0], acts.grid[activities, 1]):
+            key = key * _MIXER ^ column
+        return key
 
     @cached_property
     def in_launch_order(self) -> I64:

@@ -32,7 +32,6 @@ from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.sdpa_calls import shape_text
 from foretrace.names.decoded import ATTENTION_ROLES
-from foretrace.names.peaks import peaks_of
 from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ def _rate(facts: Facts, kind: SdpaKind, calls: I64) -> str:
     if not spent:
         return f"{kind.backend} ran on {shape_text(kind.call)}."
     rate = kind.flops * len(calls) / (spent * 1e-9)
+    from foretrace.names.peaks import peaks_of  # noqa: PLC0415 - a table of cards, for those who need it
+
     peaks = peaks_of(facts.device_name)
     peak = peaks.rate("tensor_core", kind.call.query.dtype) if peaks else None
     said = facts.what(int(kernels[0]))

@@ -29,7 +29,6 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
-from foretrace.trace.raw import MISSING32
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -53,11 +52,10 @@ def check(trace: Trace) -> Iterator[Finding]:
     comm = facts.communication
     if not len(comm) or not comm.touched.any():
         return
-    beside, alone = comm.compute[comm.touched], comm.compute[comm.apart]
-    keys = _keys(facts, np.concatenate((beside, alone)))
+    beside = facts.long_ones(comm.compute[comm.touched], _RATIO * _SHORTEST_NS)
+    alone = facts.long_ones(comm.compute[comm.apart], _SHORTEST_NS)
     slowed: list[tuple[float, I64, I64]] = []
-    by_key = _medians(facts, beside, keys[: len(beside)])
-    usual_by_key = _medians(facts, alone, keys[len(beside) :])
+    by_key, usual_by_key = _medians(facts, beside), _medians(facts, alone)
     for key in by_key.keys() & usual_by_key.keys():
         median, some = by_key[key]
         usual, others = usual_by_key[key]
@@ -69,24 +67,13 @@ def check(trace: Trace) -> Iterator[Finding]:
         yield _finding(facts, total, sorted(slowed, key=lambda item: (-item[0], int(item[1][0]))))
 
 
-def _keys(facts: Facts, activities: I64) -> I64:
-    """Equal for kernels of one name and grid, under one op, with one list of input shapes."""
-    owner = facts.trace.activities.owner[activities]
-    key = facts.activity_names.code[activities].astype(np.int64)
-    grid = facts.trace.activities.grid[activities].sum(axis=1)
-    names, dims = np.append(facts.op_names.code, -1)[owner], np.append(facts.trace.ops.dims, MISSING32)[owner]
-    for column in (names, dims, grid):
-        _, number = np.unique(column, return_inverse=True)
-        key = key * (int(number.max()) + 1) + number.reshape(-1)
-    return key
-
-
-def _medians(facts: Facts, activities: I64, keys: I64) -> dict[int, tuple[float, I64]]:
-    """Key -> (median duration, the activities)."""
-    dur = facts.trace.activities.dur[activities]
+def _medians(facts: Facts, activities: I64) -> dict[int, tuple[float, I64]]:
+    """By what makes activities alike: (median duration, the activities)."""
+    if not activities.size:
+        return {}
+    dur, keys = facts.trace.activities.dur[activities], facts.alike(activities)
     order = np.lexsort((dur, keys))
-    begins = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
-    parts = np.split(order, begins[1:])
+    parts = np.split(order, np.flatnonzero(np.diff(keys[order])) + 1)
     return {int(keys[part[0]]): (float(dur[part[(len(part) - 1) // 2]]), activities[part]) for part in parts}
 
 

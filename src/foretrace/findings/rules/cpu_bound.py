@@ -53,15 +53,10 @@ def check(trace: Trace) -> Iterator[Finding]:
     figures = facts.timeline.per_step
     if figures.bound != "cpu" or figures.period_ns is None or not facts.counted.size:
         return
-    launches = _launches(facts)
+    launches = facts.launches
     if figures.period_of == "window" and launches < _FEWEST:
         return
     yield _finding(facts, launches, figures.period_ns, figures.busy_ns.median)
-
-
-def _launches(facts: Facts) -> float:
-    """Launches a step: one for a whole graph replay."""
-    return facts.per_step(len(np.unique(facts.trace.activities.launch[facts.counted])))
 
 
 def _finding(facts: Facts, launches: float, period_ns: float, busy_ns: float) -> Finding:

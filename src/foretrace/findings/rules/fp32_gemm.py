@@ -30,7 +30,6 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
-from foretrace.names.peaks import peaks_of
 from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def _finding(facts: Facts, some: I64, because: str | None) -> Finding:
 
 def _gain(facts: Facts, dtype: str) -> float | None:
     """How many times faster the tensor cores' peak is; None where the device's peaks are not known."""
+    from foretrace.names.peaks import peaks_of  # noqa: PLC0415 - a table of cards, for those who need it
+
     peaks = peaks_of(facts.device_name)
     fast, slow = (peaks.rate("tensor_core", dtype), peaks.rate("cuda_core", "fp32")) if peaks else (None, None)
     return fast / slow if fast and slow and fast > slow else None

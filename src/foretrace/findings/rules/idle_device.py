@@ -53,8 +53,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     figures = facts.timeline.per_step
     if figures.bound in ("cpu", "unknown") or not figures.period_ns:
         return
-    launches = max(1, len(np.unique(trace.activities.launch[facts.counted])))
-    usual = _LAUNCHES * figures.period_ns * facts.steps / launches
+    usual = _LAUNCHES * figures.period_ns / max(1.0, facts.launches)
     long = facts.gaps.longer_than(max(_SHORTEST_NS, usual))
     if long.groups and facts.per_step(long.total_ns) >= _SHARE * figures.period_ns:
         yield _finding(facts, long, figures.period_ns)

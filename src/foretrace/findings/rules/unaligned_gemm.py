@@ -109,6 +109,6 @@ def _finding(facts: Facts, slow: I64, odd: list[tuple[int, ...]], because: str |
             f"{facts.what(int(slow[0])).short} and the like take {time_text(facts.device_ns(slow))} {facts.per}. "
             f"Sizes of {shown} are no multiple of {_ALIGNED}, so rows do not start at multiples of 16 bytes."
         ),
-        change=f"pad {first:,} to {-(-first // _ALIGNED) * _ALIGNED:,} once, in the weights or the layout, not each step",
+        change=f"pad {first:,} to {-(-first // _ALIGNED) * _ALIGNED:,} once, in the weights or the layout",
         because=because,
     )

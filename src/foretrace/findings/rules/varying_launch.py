@@ -36,7 +36,6 @@ from foretrace.units import time_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from foretrace.findings.name_index import Bools
     from foretrace.trace.model import Trace
     from foretrace.trace.raw import I64
 
@@ -46,6 +45,7 @@ _RATIO: Final = 1.3
 # Below this a kernel's time is as much the clock's resolution and the launch as the kernel.
 _SHORTEST_NS: Final = 10_000
 _SHARE: Final = 0.01
+_MIXER: Final = np.int64(1_000_003)
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -75,25 +75,14 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 def _slots(facts: Facts) -> tuple[I64, I64]:
     """(place in the step, activity), for what is there in more than one step: equal places, equal work."""
-    trace, acts = facts.trace, facts.trace.activities
+    acts = facts.trace.activities
     order = facts.in_launch_order
     chosen = order[(acts.category[order] == Category.KERNEL) & ~acts.graph[order]]
     quiet = facts.activities_where(lambda said: said.role != "communication", chosen)
-    quiet = quiet[_long_enough(facts, quiet)]
-    if len(facts.communication):
-        # What runs beside a collective is slowed by it: that is contention, and another rule's.
-        quiet = quiet[np.isin(quiet, facts.communication.compute[facts.communication.apart])]
+    quiet = facts.long_ones(quiet, _RATIO * _SHORTEST_NS)
     if not quiet.size:
         return quiet, quiet
-    owner, parent = acts.owner[quiet], trace.ops.parent
-    names = np.append(facts.op_names.code, -1)
-    above = np.where(owner >= 0, np.append(parent, -1)[owner], -1)
-    two_up = np.where(above >= 0, np.append(parent, -1)[above], -1)
-    dims = np.append(trace.ops.dims.astype(np.int64), -1)[owner]
-    key = facts.activity_names.code[quiet].astype(np.int64)
-    for column in (names[owner], names[above], names[two_up], dims, acts.grid[quiet, 0], acts.grid[quiet, 1]):
-        # A mixed key: equal columns give equal keys, and two that differ by chance only lose a comparison.
-        key = key * np.int64(1_000_003) ^ column.astype(np.int64)
+    key = facts.alike(quiet)
     step = acts.step[quiet]
     # The n-th launch with this key in its step.
     by = np.lexsort((step, key))
@@ -103,16 +92,14 @@ def _slots(facts: Facts) -> tuple[I64, I64]:
     turn = np.arange(len(by)) - np.repeat(starts, np.diff(np.append(starts, len(by))))
     place = np.zeros(len(by), np.int64)
     place[by] = turn
-    _, slots = np.unique(key * np.int64(1_000_003) ^ place, return_inverse=True)
-    return slots.reshape(-1), quiet
-
-
-def _long_enough(facts: Facts, activities: I64) -> Bools:
-    """Kernels of whose name some launch is long enough to be looked at."""
-    code, longest = facts.activity_names.code[activities], np.zeros(len(facts.activity_names.strings), np.int64)
-    np.maximum.at(longest, code, facts.trace.activities.dur[activities])
-    held: Bools = longest[code] >= _RATIO * _SHORTEST_NS
-    return held
+    slots = key * _MIXER ^ place
+    comm = facts.communication
+    if len(comm):
+        # What runs beside a collective is slowed by it: that is contention, and another rule's.
+        apart = np.zeros(len(acts), bool)
+        apart[comm.compute[comm.apart]] = True
+        slots, quiet = slots[apart[quiet]], quiet[apart[quiet]]
+    return slots, quiet
 
 
 def _finding(facts: Facts, number: int, excess: int, here: I64) -> Finding:
