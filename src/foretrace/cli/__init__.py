@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -66,13 +67,17 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
 
 
 def _complain(sentence: str) -> None:
-    click.echo(f"foretrace: {sentence}", err=True)
+    """One line on standard error; a file's or a script's words in it cannot move the cursor."""
+    from foretrace.report.escape import plain  # noqa: PLC0415 - only when something went wrong
+
+    click.echo(f"foretrace: {plain(' '.join(sentence.split()))}", err=True)
 
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with its code (0 fine, 1 failed a check, 2 could not do it)."""
     words = sys.argv[1:] if args is None else args
-    debug = "--debug" in words[: words.index("--")] if "--" in words else "--debug" in words
+    # Only before the command: behind it the words may be those of the user's own script.
+    debug = "--debug" in takewhile(lambda word: word.startswith("-"), words)
     try:
         code: Any = cli.main(args=words, prog_name="foretrace", standalone_mode=False)
         sys.stdout.flush()
