@@ -47,7 +47,7 @@ def test_first_look_is_one_step_and_what_launched_it(naive, opened):
 def test_a_finding_leads_to_its_event(naive, opened):
     with opened(naive) as page:
         page.evaluate("foretrace.lanes[0].show(...foretrace.lanes[0].whole)")
-        page.locator(".evidence a", has_text=COPY).first.click()
+        page.get_by_role("link", name="hidden copy").click()
         page.settle()
         seen = page.lanes
         assert page.name(seen["selected"]) == COPY

@@ -48,7 +48,7 @@ function drawStrips(root, data, names, notes, periods) {
     // From the end of the step's work to the next step's first, if that is worth a mark.
     const waits = device && periods[at] && step != null ? shift + periods[at] - device[1] : 0;
     if (waits > 0.05 * periods[at]) {
-      part.idle = { from: device[1] - shift, to: periods[at], text: "idle until the next step" };
+      part.idle = { from: device[1] - shift, to: periods[at], text: `idle ${timeText(waits)}` };
     }
     return part;
   });
@@ -59,7 +59,7 @@ function drawStrips(root, data, names, notes, periods) {
   const tell = (event) => {
     if (event < 0) {
       const text = onDevice
-        ? "Each strip is the GPU's stream in one step; time counts from the step's first device activity. Point at a kernel, or click it, to see what it is."
+        ? "Each strip is the GPU's stream in one step, from the step's first device activity to, hatched, the next step's. Point at a kernel, or click it, to see what it is."
         : "Each group is one step on the CPU. Point at an op, or click it, to see what it is.";
       panel.replaceChildren(element("p", { class: "quiet" }, text));
       return;
@@ -79,7 +79,7 @@ function drawStrips(root, data, names, notes, periods) {
     lanes.fit();
   };
   tools.append(...[search.box, onDevice && shownBox(lanes, "host", "with CPU ops", relaid), zoomButtons(lanes)].filter(Boolean));
-  root.append(colors, panel, helpText());
+  root.append(colors, helpText(), panel);
   tell(-1);
   page.lanes.push(lanes);
   page.strips = lanes;

@@ -5,7 +5,7 @@ const HEADING_FONT = '600 11px system-ui, -apple-system, "Segoe UI", Roboto, san
 /** Narrower boxes are merged with what else lies in their pixel. */
 const NARROW = 1.5;
 /** Narrower boxes carry no text. */
-const LABELLED = 26;
+const LABELLED = 24;
 
 /** Widths of letters in the lanes' font, measured once each, so that a label is cut exactly and cheaply. */
 class Ruler {
@@ -35,7 +35,13 @@ class Ruler {
     return width;
   }
 
-  /** The text, cut with an ellipsis to this width; empty where not even two letters fit. */
+  /** A text of the scene if it fits, else its brief form, cut where need be. */
+  label(scene, at, room) {
+    const text = scene.texts[at];
+    return this.width(text) <= room ? text : this.fit(scene.briefs[at], room);
+  }
+
+  /** The text, cut with an ellipsis to this width; empty where not even three letters fit. */
   fit(text, room) {
     if (this.width(text) <= room) return text;
     let left = room - this.letter("…");
@@ -45,7 +51,7 @@ class Ruler {
       if (left < 0) break;
       kept += letter.length;
     }
-    return kept < 2 ? "" : `${text.slice(0, kept)}…`;
+    return kept < 3 ? "" : `${text.slice(0, kept)}…`;
   }
 }
 
@@ -74,7 +80,7 @@ function drawLane(context, view, lane, top, height) {
       // A hairline between neighbors, as long as there is room for one.
       context.fillRect(left, top, Math.max(right - left - (wide > 4 ? 1 : 0.25), 0.75), height);
       if (right - left >= LABELLED) {
-        const text = view.ruler.fit(scene.texts[scene.text[event]], right - left - 8);
+        const text = view.ruler.label(scene, scene.text[event], right - left - 8);
         if (text) {
           context.fillStyle = fill = strong ? palette.ink : palette.faintInk;
           context.fillText(text, Math.max(left, 0) + 4, top + height / 2 + 0.5);

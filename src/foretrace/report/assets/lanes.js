@@ -26,8 +26,8 @@ class Lanes {
     this.overlay = element("canvas", { class: "overlay", "aria-hidden": "true" });
     this.tip = element("div", { class: "tip", role: "tooltip", hidden: true });
     this.stage = element("div", { class: "stage" }, this.overview, this.axis);
-    this.stage.append(...this.panels.map((panel) => panel.element), this.overlay, this.tip);
-    root.append(this.stage);
+    this.stage.append(...this.panels.map((panel) => panel.element), this.overlay);
+    root.append(this.stage, this.tip);
     this.ruler = new Ruler(this.axis.getContext("2d"));
     this.palette = readPalette();
     this.layOut();
@@ -178,7 +178,7 @@ class Lanes {
     const [first, last] = this.whole;
     const key = [this.overview.width, this.palette.ground, this.step, this.scene.version].join();
     const view = {
-      scene: this.scene, palette: this.palette, ruler: { fit: () => "" },
+      scene: this.scene, palette: this.palette, ruler: { label: () => "" },
       from: first, span: last - first || 1, width: this.width, step: this.step,
     };
     if (this.overviewKey !== key) {

@@ -59,13 +59,12 @@ function pointAt(lanes, event) {
     lanes.tip.replaceChildren(...describedElements(describe(...lanes.scene.source(found))));
     lanes.tip.hidden = false;
   }
-  const box = lanes.stage.getBoundingClientRect();
+  // Beside the pointer, within the window: below it if there is room, else above.
   const { offsetWidth: width, offsetHeight: height } = lanes.tip;
-  const x = event.clientX - box.left;
-  const y = event.clientY - box.top;
-  const below = event.clientY + 18 + height < window.innerHeight;
-  lanes.tip.style.left = `${Math.max(4, Math.min(x + 14, box.width - width - 4))}px`;
-  lanes.tip.style.top = `${below ? y + 18 : y - height - 12}px`;
+  const { clientX: x, clientY: y } = event;
+  const below = y + 18 + height < window.innerHeight;
+  lanes.tip.style.left = `${Math.max(8, Math.min(x + 14, window.innerWidth - width - 8))}px`;
+  lanes.tip.style.top = `${below ? y + 18 : Math.max(4, y - height - 12)}px`;
 }
 
 function attachPointer(lanes) {

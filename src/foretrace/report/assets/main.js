@@ -28,12 +28,16 @@ function attachTheme() {
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", follow);
   // Paper is white.
   let before = null;
+  let folded = [];
   window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const each of folded) each.open = true;
     before = document.documentElement.dataset.theme ?? null;
     document.documentElement.dataset.theme = "light";
     redraw();
   });
   window.addEventListener("afterprint", () => {
+    for (const each of folded) each.open = false;
     if (before === null) delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = before;
     redraw();

@@ -36,6 +36,16 @@ function kernelColor(row, decoded) {
   return KIND_COLOR[row.kind] || (facts && ROLE_COLOR[facts.role]) || "other";
 }
 
+/** The least that a box says of a kernel: the color tells the rest. */
+function briefLabel(row, decoded) {
+  const facts = decoded[row.name];
+  if (row.kind !== "kernel") return row.kind;
+  if (!facts || facts.role === "other") return row.short;
+  if (facts.role === "gemm") return "GEMM";
+  if (facts.role.startsWith("attention")) return "attention";
+  return (["elementwise", "reduction", "copy"].includes(facts.role) && facts.op) || facts.role;
+}
+
 /** The theme's colors, read once a theme: fills in three strengths, and what lines and text are drawn with. */
 function readPalette() {
   const style = getComputedStyle(document.documentElement);

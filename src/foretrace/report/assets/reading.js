@@ -48,7 +48,7 @@ class ReadingView {
     }
     if (!hasDevice) this.lanesPlace.classList.add("no-device");
     tools.append(...[this.chooser?.box, search.box, ...checks, zoomButtons(this.lanes)].filter(Boolean));
-    this.lanesPlace.append(this.legend, this.eventPanel, helpText());
+    this.lanesPlace.append(this.legend, helpText(), this.eventPanel);
     this.#tell(-1);
   }
 

@@ -19,6 +19,8 @@ class Scene {
     /** What a box says, as a position in `texts`. */
     this.text = new Int32Array(this.count);
     this.texts = [];
+    /** What it says where that does not fit. */
+    this.briefs = [];
     /** The step's number, or -1: drawn faint beside a chosen step. */
     this.step = new Int32Array(this.count);
     parts.forEach((part, at) => this.#take(part, this.bases[at]));
@@ -33,6 +35,10 @@ class Scene {
     this.dur.set(data.dur, base);
     const first = this.texts.length;
     this.texts = this.texts.concat(data.strings, data.kernels.map((row) => row.short));
+    this.briefs = this.briefs.concat(
+      data.strings.map((name) => name.replace(/^aten::/, "")),
+      data.kernels.map((row) => briefLabel(row, data.decoded)),
+    );
     const kernels = first + data.strings.length;
     const starts = data.steps.map((step) => step.ts);
     for (let event = 0; event < data.count; event++) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["SCRIPTS", "bokeh_script", "policy", "render", "script", "script_json"]
+__all__ = ["SCRIPTS", "bokeh_script", "policy", "render", "script", "script_json", "unbroken"]
 
 _FOLDER: Final = Path(__file__).parents[1] / "assets"
 
@@ -41,15 +43,26 @@ SCRIPTS: Final = (
 """The page's script, in order: the parts share one scope, and nothing else sees it."""
 
 
+# A number and its unit: no line breaks between them.
+_FIGURE: Final = re.compile(r"\d[\d,.]* (?:%|ms|us|ns|s|GB|MB|kB)(?!\w)")
+
+
+def unbroken(text: str) -> Markup:
+    """The text, escaped, its numbers kept on one line with their units."""
+    return Markup(_FIGURE.sub(r'<span class="figure">\g<0></span>', str(escape(text))))  # noqa: S704 - escaped here
+
+
 @cache
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=select_autoescape(default=True, default_for_string=True, enabled_extensions=("j2",)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["unbroken"] = unbroken
+    return made
 
 
 @cache

@@ -12,6 +12,7 @@ from foretrace.units import bytes_text, share_text, time_scale, time_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from foretrace.analysis.timeline import PerStep
     from foretrace.report.comparison import Comparison, VariantRow
 
 __all__ = ["comparison_charts", "comparison_facts", "comparison_headline", "variant_columns", "variant_note"]
@@ -119,6 +120,7 @@ def _device_columns(found: Comparison, rows: Sequence[VariantRow]) -> list[Colum
             "The SDPA backend, or how attention was computed",
             [plain(row.path or "-") for row in rows],
             number=False,
+            wide=True,
         ),
         Column("kernels", "Kernels a step", count("kernels")),
         Column("copies", "Memcpys a step", count("memcpys"), wide=True),
@@ -132,12 +134,9 @@ def _device_columns(found: Comparison, rows: Sequence[VariantRow]) -> list[Colum
         speed,
         Column(
             "bound",
-            "Busy from 80 % of the period up: device; up to 50 %: CPU",
-            [step(row, lambda f: _BOUND[f.bound]) for row in rows],
+            "Busy share of the period; from 80 % up the device is the bound, up to 50 % the CPU",
+            [step(row, _bound) for row in rows],
             number=False,
-        ),
-        Column(
-            "busy", "Busy share of the period", [step(row, lambda f: _share(f.busy_share)) for row in rows], wide=True
         ),
         Column("unit", "Where its matrix work runs", [_unit(extra[row.name]) for row in rows], number=False, wide=True),
         Column(
@@ -154,6 +153,9 @@ def _host_columns(found: Comparison, rows: Sequence[VariantRow]) -> list[Column]
     times = [row.per_step.cpu_time_ns.median if row.per_step else 0 for row in rows]
     scale = time_scale(max(times, default=0))
     cells = [scale(time) if time else "-" for time in times]
+    if found.on_device and any(row.record.wall_time_ns for row in rows):
+        # Wall time says more, and the figure below has both.
+        return []
     columns = [Column("CPU time", "Length of a step on the host, under the profiler", cells, wide=found.on_device)]
     if not found.on_device:
         columns.append(Column("vs naive", "Speed relative to naive", [_speed(found.speedup(row)) for row in rows]))
@@ -196,8 +198,9 @@ def _count(count: Any) -> str:
     return f"{count.value:,} ({count.min:,} to {count.max:,})" if count.varies else f"{count.value:,}"
 
 
-def _share(share: float | None) -> str:
-    return "-" if share is None else share_text(share)
+def _bound(figures: PerStep) -> str:
+    share = "" if figures.busy_share is None else f" {share_text(figures.busy_share)}"
+    return f"{_BOUND[figures.bound]}{share}"
 
 
 def _shares(values: Sequence[float]) -> list[float]:
@@ -218,7 +221,7 @@ def _occupancy(row: dict[str, Any]) -> str:
     if not isinstance(given, dict) or given.get("theoretical_pct") is None:
         return "-"
     limiter = str(given.get("limiter") or "").replace("_", " ")
-    return f"{given['theoretical_pct']:g} %" + (f" {plain(limiter)}" if limiter else "")
+    return f"{given['theoretical_pct']:.3g} %" + (f" {plain(limiter)}" if limiter else "")
 
 
 def comparison_charts(found: Comparison) -> list[Chart]:

@@ -9,7 +9,7 @@ from foretrace.report.labels import short_name
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from foretrace.report.data import Reading
 
@@ -18,10 +18,12 @@ __all__ = ["finding_items", "outcome_items"]
 
 def finding_items(reading: Reading) -> list[dict[str, Any]]:
     """The findings of a reading, in its order."""
-    return [_finding(found) for found in reading.to_json()["findings"]]
+    content = reading.to_json()
+    labels = {row["name"]: row["decoded"]["short"] for row in content["kernels"] if row["decoded"]}
+    return [_finding(found, labels) for found in content["findings"]]
 
 
-def _finding(found: dict[str, Any]) -> dict[str, Any]:
+def _finding(found: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
     return {
         "code": plain(found["code"]),
         "name": plain(found["name"]),
@@ -32,7 +34,7 @@ def _finding(found: dict[str, Any]) -> dict[str, Any]:
         "text": plain(found.get("text") or ""),
         "change": _lines(found.get("change") or ""),
         "because": plain(found.get("because") or ""),
-        "evidence": _events(found.get("evidence") or ()),
+        "evidence": _events(found.get("evidence") or (), labels),
     }
 
 
@@ -44,7 +46,7 @@ def outcome_items(outcomes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             "outcome": plain(str(item["outcome"])),
             "found": "" if item.get("found") is None else plain(str(item["found"])),
             "text": plain(item.get("text") or ""),
-            "evidence": _events(item.get("evidence") or ()),
+            "evidence": _events(item.get("evidence") or (), {}),
         }
         for item in outcomes
     ]
@@ -55,12 +57,14 @@ def _lines(text: str) -> str:
     return "\n".join(plain(line) for line in text.split("\n"))
 
 
-def _events(evidence: Sequence[Any]) -> list[dict[str, Any]]:
-    """Evidence that names an event, so that the page can lead there."""
+def _events(evidence: Sequence[Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Evidence that names an event, so that the page can lead there; kernels by their decoded labels."""
     return [
         {
             "event": item["event"],
-            "label": short_name(str(item.get("name", ""))) or f"event {item['event']}",
+            "label": plain(labels.get(item.get("name", ""), ""))
+            or short_name(str(item.get("name", "")))
+            or f"event {item['event']}",
             "time": time_text(item["time_ns"]) if item.get("time_ns") else "",
             "path": " > ".join(plain(str(part)) for part in item.get("path") or ()),
         }

@@ -93,7 +93,7 @@ def figures(reading: Reading) -> list[Figure]:
         unit = "one window, no period" if per_step.period_of == "window" else f"of {time_text(per_step.period_ns)}"
         found.append(Figure("busy share", share_text(per_step.busy_share), unit))
     found.append(Figure("CPU time", time_text(per_step.cpu_time_ns.median), _range(per_step.cpu_time_ns)))
-    found.append(Figure("lag", time_text(per_step.lag_ns.median), "longest wait from launch to start"))
+    found.append(Figure("lag", time_text(per_step.lag_ns.median), "wait from launch to start"))
     return found
 
 

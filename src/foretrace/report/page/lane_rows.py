@@ -124,16 +124,19 @@ def _beginning(trace: Trace, host: I64, activities: I64, most: int) -> tuple[I64
 
 
 def _threads(trace: Trace, host: I64) -> tuple[I64, list[Group]]:
-    """Nesting order within each thread; the threads that launch most first, then by their first event."""
+    """Nesting order within each thread; that of the steps first, then those that launch most."""
     rows = trace.rows
     woods = forest(rows.thread[host], rows.ts[host], rows.end[host])
     ordered = host[woods.original]
     launches = np.zeros(len(rows), bool)
     launches[trace.launches] = True
-    spans = sorted(
-        woods.bounds.values(),
-        key=lambda span: (-int(np.count_nonzero(launches[ordered[span[0] : span[1]]])), int(rows.ts[ordered[span[0]]])),
-    )
+    stepping = set(rows.thread[trace.steps.row].tolist())
+
+    def rank(thread: int) -> tuple[bool, int, int]:
+        low, high = woods.bounds[thread]
+        return thread not in stepping, -int(np.count_nonzero(launches[ordered[low:high]])), int(rows.ts[ordered[low]])
+
+    spans = [woods.bounds[thread] for thread in sorted(woods.bounds, key=rank)]
     labels = _thread_labels(trace, [int(ordered[low]) for low, _ in spans])
     groups = [Group(label, "thread", high - low) for label, (low, high) in zip(labels, spans, strict=True)]
     parts = [ordered[low:high] for low, high in spans]
