@@ -6,6 +6,7 @@ A stream that is cut or damaged gives what it holds; what is wrong with it is le
 from __future__ import annotations
 
 import importlib
+import struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from foretrace.errors import TraceFormatError
@@ -20,11 +21,17 @@ _IN: Final = 256 << 10
 _OUT: Final = 1 << 20
 _MAGIC: Final = 16
 
+# Of a gzip member: the bytes that every header has, flags for what may follow them, and checksum and size at the end.
+_FIXED_HEADER: Final = 10
+_CHECKSUM, _EXTRA, _NAME, _COMMENT = 2, 4, 8, 16
+_LONGEST_HEADER: Final = 1 << 18
+_TRAILER: Final = struct.Struct("<II")
+
 _SKIPPABLE_FRAME: Final = b"\x2a\x4d\x18"
 
 _NO_ZSTD: Final = (
     "the file is compressed with zstd, for which Python before 3.14 needs a package:"
-    ' pip install "foretrace[zstd]", or unpack it with `zstd -d` first'
+    " pip install backports.zstd, or unpack it with `zstd -d` first"
 )
 
 
@@ -48,10 +55,74 @@ def compression(head: bytes) -> str | None:
     return None
 
 
-def _gzip(_: Readable) -> Any:
-    from isal import igzip_lib  # noqa: PLC0415 - only when needed
+class _Gzip:
+    """One member of a gzip stream.
 
-    return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    Its checksum is compared here and not by the decompressor, which would keep back the data of a wrong one.
+    """
+
+    def __init__(self, _: Readable) -> None:
+        from isal import igzip_lib, isal_zlib  # noqa: PLC0415 - only when needed
+
+        self._inflate: Any = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_DEFLATE)
+        self._crc32: Callable[[bytes, int], int] = isal_zlib.crc32
+        self._header = b""
+        self._begun = False
+        self._crc = self._size = 0
+        self.needs_input = True
+        self.eof = False
+        self.unused_data = b""
+        self.damage = ""
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        """At most ``size`` bytes of what the member holds."""
+        if not self._begun:
+            self._header += data
+            begin = _gzip_data(self._header)
+            if begin < 0:
+                if len(self._header) > _LONGEST_HEADER:
+                    raise ValueError("its header does not end")
+                return b""
+            self._begun, data, self._header = True, self._header[begin:], b""
+        if not self._inflate.eof:
+            piece: bytes = self._inflate.decompress(data, size)
+            self._crc = self._crc32(piece, self._crc)
+            self._size += len(piece)
+            self.needs_input = self._inflate.needs_input
+            data = self._inflate.unused_data if self._inflate.eof else b""
+        else:
+            piece = b""
+        if self._inflate.eof:
+            self._trailer(data)
+        return piece
+
+    def _trailer(self, data: bytes) -> None:
+        self._header += data
+        self.eof = len(self._header) >= _TRAILER.size
+        self.needs_input = not self.eof
+        if self.eof:
+            crc, size = _TRAILER.unpack(self._header[: _TRAILER.size])
+            if crc != self._crc or size != self._size & 0xFFFFFFFF:
+                self.damage = "the gzip data is damaged (its checksum is wrong): it is read all the same"
+            self.unused_data = self._header[_TRAILER.size :]
+
+
+def _gzip_data(header: bytes) -> int:
+    """Where the data of a gzip member begins, or -1 if the header is not whole yet."""
+    if len(header) < _FIXED_HEADER:
+        return -1
+    flags, at = header[3], _FIXED_HEADER
+    if flags & _EXTRA:
+        if len(header) < at + 2:
+            return -1
+        at += 2 + int.from_bytes(header[at : at + 2], "little")
+    for flag in (_NAME, _COMMENT):
+        if flags & flag:
+            at = header.find(b"\0", at) + 1
+            if not at:
+                return -1
+    at += 2 if flags & _CHECKSUM else 0
+    return at if at <= len(header) else -1
 
 
 def _xz(_: Readable) -> Any:
@@ -102,7 +173,7 @@ def _zstd(stream: Readable) -> Any:
         raise TraceFormatError(_NO_ZSTD) from error
 
 
-_MAKERS: Final[dict[str, Callable[[Readable], Any]]] = {"gzip": _gzip, "zstd": _zstd, "xz": _xz, "bzip2": _bzip2}
+_MAKERS: Final[dict[str, Callable[[Readable], Any]]] = {"gzip": _Gzip, "zstd": _zstd, "xz": _xz, "bzip2": _bzip2}
 
 
 class Inflated:
@@ -172,6 +243,7 @@ class Inflated:
             if piece:
                 yield piece
             if member.eof:
+                self.damage = self.damage or getattr(member, "damage", "")
                 unused: bytes = member.unused_data
                 return unused
             rest = b""

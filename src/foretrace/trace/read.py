@@ -69,7 +69,17 @@ def read_raw(
         events = make()
         pieces = source.pieces()
         document = Document(pieces, events, source.name, count_lines, progress)
-        document.read()
+        try:
+            document.read()
+        except TraceFormatError as error:
+            damage = source.damage()
+            if damage and not document.position():
+                what = damage[0].partition(":")[0]
+                raise TraceFormatError(f"{source.name}: {what} before anything of it can be unpacked.") from error
+            raise
+        for _ in pieces:
+            # To the end of the container: what is wrong with it must not depend on how far a thread has read ahead.
+            pass
         repairs = document.repairs()
         for damage in source.damage():
             text = damage[0].upper() + damage[1:] + "."
