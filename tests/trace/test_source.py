@@ -356,7 +356,7 @@ def test_the_thread_ends_when_reading_stops_early(tmp_path):
 def test_zstd_without_a_package_says_what_to_install(tmp_path, monkeypatch):
     path = tmp_path / "t.json.zst"
     path.write_bytes(zstd(TEXT))
-    for name in ("compression.zstd", "backports.zstd", "zstandard"):
+    for name in ("compression.zstd", "backports.zstd"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(TraceFormatError, match="zstd -d"):
         read_raw(path)

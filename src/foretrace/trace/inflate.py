@@ -61,7 +61,7 @@ class _Gzip:
     Its checksum is compared here and not by the decompressor, which would keep back the data of a wrong one.
     """
 
-    def __init__(self, _: Readable) -> None:
+    def __init__(self) -> None:
         from isal import igzip_lib, isal_zlib  # noqa: PLC0415 - only when needed
 
         self._inflate: Any = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_DEFLATE)
@@ -125,55 +125,28 @@ def _gzip_data(header: bytes) -> int:
     return at if at <= len(header) else -1
 
 
-def _xz(_: Readable) -> Any:
+def _xz() -> Any:
     import lzma  # noqa: PLC0415 - only when needed
 
     return lzma.LZMADecompressor()
 
 
-def _bzip2(_: Readable) -> Any:
+def _bzip2() -> Any:
     import bz2  # noqa: PLC0415 - only when needed
 
     return bz2.BZ2Decompressor()
 
 
-class _Zstandard:
-    """All frames of a stream by the ``zstandard`` package, whose decompressors do not bound what they return."""
-
-    eof = needs_input = False
-
-    def __init__(self, package: Any, stream: Readable) -> None:
-        self._begun = b""
-        self._stream = stream
-        self._reader = package.ZstdDecompressor().stream_reader(self, read_across_frames=True)
-        self.unused_data = b""
-
-    def read(self, size: int) -> bytes:
-        """The stream, for the package: first what was already taken from it."""
-        piece, self._begun = self._begun[:size], self._begun[size:]
-        return piece or self._stream.read(size)
-
-    def decompress(self, data: bytes, size: int) -> bytes:
-        """The next piece, as the decompressors of the standard library give it."""
-        self._begun += data
-        piece: bytes = self._reader.read(size)
-        self.eof = not piece
-        return piece
-
-
-def _zstd(stream: Readable) -> Any:
+def _zstd() -> Any:
     for name in ("compression.zstd", "backports.zstd"):
         try:
             return importlib.import_module(name).ZstdDecompressor()
         except ImportError:
             continue
-    try:
-        return _Zstandard(importlib.import_module("zstandard"), stream)
-    except ImportError as error:
-        raise TraceFormatError(_NO_ZSTD) from error
+    raise TraceFormatError(_NO_ZSTD)
 
 
-_MAKERS: Final[dict[str, Callable[[Readable], Any]]] = {"gzip": _Gzip, "zstd": _zstd, "xz": _xz, "bzip2": _bzip2}
+_MAKERS: Final[dict[str, Callable[[], Any]]] = {"gzip": _Gzip, "zstd": _zstd, "xz": _xz, "bzip2": _bzip2}
 
 
 class Inflated:
@@ -220,7 +193,7 @@ class Inflated:
                 self.damage = f"bytes that are no {self._kind} follow the compressed data: ignored"
                 return
             try:
-                rest = yield from self._member(_MAKERS[self._kind](self._stream), rest)
+                rest = yield from self._member(_MAKERS[self._kind](), rest)
             except TraceFormatError:
                 raise
             except (ArithmeticError, EOFError, OSError, ValueError, RuntimeError) as error:

@@ -72,9 +72,9 @@ def read_raw(
         try:
             document.read()
         except TraceFormatError as error:
-            damage = source.damage()
-            if damage and not document.position():
-                what = damage[0].partition(":")[0]
+            found = source.damage()
+            if found and not document.position():
+                what = found[0].partition(":")[0]
                 raise TraceFormatError(f"{source.name}: {what} before anything of it can be unpacked.") from error
             raise
         for _ in pieces:
