@@ -126,6 +126,12 @@ class Release:
         )
 
 
+def _with(checks: tuple[str, ...], name: str, *, after: str) -> tuple[str, ...]:
+    """The checks with one more among them."""
+    at = checks.index(after) + 1
+    return (*checks[:at], name, *checks[at:])
+
+
 _HOPPER: Final[_Capability] = (9, 0)
 _FLASH_AND_CUDNN: Final = frozenset({"flash", "cudnn"})
 _FUSED: Final = frozenset({"flash", "efficient", "cudnn"})
@@ -246,8 +252,23 @@ V2_10: Final = replace(
     cudnn_first=CudnnFirst(newer_than=91500, archs=frozenset({(9, 0), (10, 0), (10, 3)})),
 )
 V2_11: Final = replace(V2_10, name="2.11", cudnn=91900, other_cudnn=(91002, 91701))
-V2_12: Final = replace(V2_11, name="2.12", cudnn=92000, other_cudnn=(91002,))
-V2_13: Final = replace(V2_12, name="2.13")
+V2_12: Final = replace(
+    V2_11,
+    name="2.12",
+    cudnn=92000,
+    other_cudnn=(91002,),
+    cudnn_limits=(
+        *V2_11.cudnn_limits,
+        HeadDimLimit(192, frozenset({(10, 0), (10, 3)}), cudnn=91100, only=(192, 128)),
+    ),
+    cudnn_checks=_with(V2_11.cudnn_checks, "cudnn_dropout_sixteenth", after="fused_architecture"),
+)
+V2_13: Final = replace(
+    V2_12,
+    name="2.13",
+    efficient_checks=_with(V2_12.efficient_checks, "efficient_offset", after="efficient_head_dim"),
+    cudnn_checks=_with(V2_12.cudnn_checks, "cudnn_grid", after="cudnn_heads"),
+)
 V2_14: Final = replace(V2_13, name="2.14", cudnn=92400, unbatched=True)
 V2_15: Final = replace(V2_14, name="2.15", cudnn=92600)
 

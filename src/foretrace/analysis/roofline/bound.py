@@ -45,7 +45,8 @@ class Bound:
 def floor_ns(work: Work, peaks: Peaks) -> tuple[float | None, str]:
     """The least time for some work in nanoseconds, and which of ``compute`` and ``memory`` it is.
 
-    FLOPs that are only an upper bound set no floor. A rate that is not known makes the floor unknown.
+    FLOPs that are only an upper bound set no floor. A rate that is not known makes the floor unknown; where only the
+    bytes are not known, the FLOPs still set one, but what bounds is ``unknown``.
     """
     compute = 0.0
     if work.count != "at_most":
@@ -55,7 +56,7 @@ def floor_ns(work: Work, peaks: Peaks) -> tuple[float | None, str]:
                 return None, "unknown"
             compute += number / rate * _NS
     if work.bytes is None or peaks.bytes_per_s is None:
-        return None, "unknown"
+        return compute or None, "unknown"
     memory = work.bytes / peaks.bytes_per_s * _NS
     return (compute, "compute") if compute > memory else (memory, "memory")
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OpRoof", "StepRoof", "TraceRoofline", "trace_roofline"]
 
+# Copies over the bus to the host, whose rate is not the device's.
+_HOST_COPY: Final = re.compile(r"(?:Memcpy|memcpy).*(?:HtoD|DtoH|PtoP|Host)")
 _OPAQUE: Final = re.compile(r"OpaqueType<(\d+)u?>")
 
 
@@ -195,6 +197,8 @@ class _Judged:
         if given["dims"] is None:
             return False
         kernels = self._kernels.get(op, [])
+        if any(_HOST_COPY.match(name) for name in kernels):
+            return False
         listed = any(kind in ("TensorList", "GenericList") for kind in given["types"] or ())
         inputs = Inputs.of(
             given["dims"], given["types"], given["strides"], given["concrete"], _listed(kernels) if listed else ""
