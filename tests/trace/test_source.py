@@ -287,12 +287,13 @@ def test_a_small_file_that_expands_without_end_is_stopped(tmp_path, name):
     pack = {"t.tar": tarred, "t.zip": zipped}.get(name)
     path.write_bytes(pack({"t.json.gz": packed}) if pack else packed)
     code = (
-        "import resource, sys\n"
+        "import re, sys\n"
+        "from pathlib import Path\n"
         "from foretrace.errors import TraceFormatError\n"
         "from foretrace.trace.read import read_raw\n"
         "try: read_raw(sys.argv[1], max_size=200_000_000)\n"
         "except TraceFormatError as error: print(error)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "print(re.search(r'VmHWM:\\s+([0-9]+)', Path('/proc/self/status').read_text())[1])"
     )
     ran = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
     message, memory = ran.stdout.splitlines()

@@ -7,6 +7,7 @@ import zipfile
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from foretrace.errors import TraceFormatError
+from foretrace.trace.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,13 +66,13 @@ def choose(names: list[str], wanted: str | None, place: str) -> str:
         if wanted in names:
             return wanted
         held = _listed(traces or names) or "nothing"
-        raise TraceFormatError(f"{place}: the archive has no member {wanted}; it holds {held}.")
+        raise TraceFormatError(f"{place}: the archive has no member {shown(wanted)}; it holds {held}.")
     if len(traces) == 1:
         return traces[0]
     if traces:
         raise TraceFormatError(
             f"{place}: the archive holds {len(traces)} traces ({_listed(traces)});"
-            f" name one, as in {place}:{traces[0]}, or unpack them into a folder to read them as ranks."
+            f" name one, as in {place}:{shown(traces[0])}, or unpack them into a folder to read them as ranks."
         )
     if any(name.endswith(("data.pkl", "/version")) for name in names):
         raise TraceFormatError(f"{place}: this is a PyTorch checkpoint (a zip archive of tensors), no profiler trace.")
@@ -80,7 +81,7 @@ def choose(names: list[str], wanted: str | None, place: str) -> str:
 
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return ", ".join(shown(name) for name in names[:_SHOWN]) + more
 
 
 # ---- zip ----
@@ -103,16 +104,16 @@ def zip_member(file: IO[bytes], name: str, place: str) -> Readable:
     archive = _zip(file, place)
     info = archive.getinfo(name)
     if info.flag_bits & _ENCRYPTED:
-        raise TraceFormatError(f"{place}: {name} is encrypted in its zip archive; unpack it first.")
+        raise TraceFormatError(f"{place}: {shown(name)} is encrypted in its zip archive; unpack it first.")
     if info.compress_type not in (_STORED, _DEFLATED):
         try:
             return archive.open(info)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-            raise TraceFormatError(f"{place}: {name} cannot be unpacked ({error}).") from error
+            raise TraceFormatError(f"{place}: {shown(name)} cannot be unpacked ({error}).") from error
     file.seek(info.header_offset)
     header = file.read(_LOCAL_HEADER.size)
     if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":
-        raise TraceFormatError(f"{place}: a damaged zip archive (the header of {name}).")
+        raise TraceFormatError(f"{place}: a damaged zip archive (the header of {shown(name)}).")
     _, name_size, extra_size = _LOCAL_HEADER.unpack(header)
     file.seek(name_size + extra_size, 1)
     part = _Part(file, info.compress_size)

@@ -11,10 +11,11 @@ import json
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from foretrace.errors import TraceFormatError
-from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens, decoded
+from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens
 from foretrace.trace.raw import Repair
 from foretrace.trace.recognize import foreign_content, foreign_keys
 from foretrace.trace.repair import LOOK_AHEAD, at_header, meaning, mend, next_event
+from foretrace.trace.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -198,7 +199,7 @@ class Document:
             self._members(at + 1)
         else:
             head = bytes(self._text[:4096])
-            what = foreign_content(head, self.name) or "it is no JSON: it begins with " + _shown(head)
+            what = foreign_content(head, self.name) or f'it is no JSON: it begins with "{shown(head, _FRAGMENT)}"'
             raise TraceFormatError(f"{self.name}: {what}.")
 
     def _end(self, at: int) -> None:
@@ -241,7 +242,7 @@ class Document:
         if what:
             raise TraceFormatError(f"{self.name}: {what}.")
         byte = self._base + at
-        keys = ", ".join(list(self.header)[:5])
+        keys = shown(", ".join(list(self.header)[:5]))
         held = f"its top-level keys are {keys}" if keys else "it has no top-level keys"
         raise TraceFormatError(
             f"{self.name}: a JSON file without a list of events (traceEvents) up to byte {byte}; {held}."
@@ -316,10 +317,10 @@ class Document:
             at = moved
             place = self._text.find(b'"traceEvents"', at + 1)
         if place < 0:
-            fragment = _shown(bytes(self._text[broken : broken + _FRAGMENT]))
+            fragment = shown(bytes(self._text[broken : broken + _FRAGMENT]))
             raise TraceFormatError(
                 f"{self.name}: no JSON at byte {self._base + broken},"
-                f" line {self._line(self._base + broken)}: {fragment}."
+                f' line {self._line(self._base + broken)}: "{fragment}".'
             )
         return place
 
@@ -420,8 +421,3 @@ class Document:
             if moved is None:
                 return -1
             at = moved
-
-
-def _shown(text: bytes) -> str:
-    """A short stretch of text for a message, with nothing in it that a terminal would obey."""
-    return ascii(decoded(text[:_FRAGMENT])[0])

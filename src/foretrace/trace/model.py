@@ -15,6 +15,7 @@ import numpy as np
 from foretrace.trace.kineto import DEVICE_CATEGORIES, Category
 from foretrace.trace.nesting import Forest, forest, nesting_order
 from foretrace.trace.raw import MISSING, MISSING32, MISSING_FLOAT
+from foretrace.trace.showing import show
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -347,3 +348,6 @@ class Trace:
             f"<Trace {self.file}: {self.events} events, {len(self.steps)} steps, {kinds[0]} kernels, "
             f"{kinds[1]} memcpys, {kinds[2]} memsets>"
         )
+
+    def _repr_html_(self) -> str:
+        return show(self)

@@ -10,6 +10,7 @@ from foretrace.trace.document import Document
 from foretrace.trace.grammar import Broken, Cut, Tokens
 from foretrace.trace.raw import RawTrace, Repair
 from foretrace.trace.repair import Guesses
+from foretrace.trace.shown import shown
 from foretrace.trace.source import MAX_SIZE, open_source
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _refuse(name: str, path: str | Path, repair: Repair, max_size: int) -> None:
         text = next(_spans(path, [(start, _FRAGMENT)], max_size))
     except TraceFormatError:
         text = b""
-    fragment = f"; there it reads {text.decode('utf-8', 'replace')!a}" if text else ""
+    fragment = f'; there it reads "{shown(text)}"' if text else ""
     what = repair.text[0].lower() + repair.text[1:].rstrip(".")
     raise TraceFormatError(
         f"{name}: damaged at byte {repair.byte}, line {repair.line} ({what}){fragment}; without strict reading"

@@ -46,7 +46,7 @@ _SUFFIXES: Final = {
 }
 _PICKLE: Final = re.compile(rb"\x80[\x02-\x05](?:[\x95}\](Xc]|q\x00)", re.DOTALL)
 _HTML: Final = re.compile(rb"\s*<(?:!doctype|html|head)", re.IGNORECASE)
-_TABLE: Final = re.compile(rb"\s*-{8,}[ -]*\n?.*(?:Self CPU|CPU total|# of Calls)", re.DOTALL)
+_TABLE: Final = re.compile(rb"\s*-{6,}[ -]*\n?.*(?:Self CPU|CPU total|# of Calls)", re.DOTALL)
 _STACKS: Final = re.compile(rb"[^\n;]+(?:;[^\n;]+)+ \d+\n")
 _XPLANE: Final = re.compile(rb"\n.{1,5}(?:\x08.)?\x12.{0,4}/(?:host|device|task)", re.DOTALL)
 _WORDS: Final = re.compile(rb"[\x09\x0a\x0d\x20-\x7e]+")

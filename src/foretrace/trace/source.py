@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Final, Self
 from foretrace.errors import TraceFormatError
 from foretrace.trace.archive import Tar, archive_format, choose, is_trace_name, zip_member, zip_names
 from foretrace.trace.inflate import Inflated, compression
+from foretrace.trace.shown import shown
 from foretrace.units import bytes_text
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Source:
         else:
             raise TraceFormatError(f"{self.name}: more than {_LAYERS} archives and compressions within one another.")
         if self.member is not None and not any(not isinstance(layer, Inflated) for layer in self._layers):
-            raise TraceFormatError(f"{self.path}: this is no archive, so it has no member {self.member}.")
+            raise TraceFormatError(f"{self.path}: this is no archive, so it has no member {shown(self.member)}.")
         encoding = _wide_encoding(head)
         if encoding:
             return _Recoded(stream, encoding)
@@ -271,7 +272,9 @@ class _TarMember:
                 self._content = content
                 return
         name = choose(self._names, wanted, place)
-        raise TraceFormatError(f"{place}: the archive holds {name}; name it, as in {place}:{name}, if it is a trace.")
+        raise TraceFormatError(
+            f"{place}: the archive holds {shown(name)}; name it, as in {place}:{shown(name)}, if it is a trace."
+        )
 
     def read(self, size: int, /) -> bytes:
         """At most ``size`` bytes; at the end of the trace the archive must hold no other, unless one was named."""
