@@ -29,16 +29,21 @@ from foretrace.errors import (
 if TYPE_CHECKING:
     from foretrace.api import attention
     from foretrace.capture.profile import profile, profile_callable
+    from foretrace.differences import Difference, diff
     from foretrace.findings.engine import findings
     from foretrace.names.decode import decode
+    from foretrace.predictions import Outcome, Prediction, check, metrics
     from foretrace.report.data import Reading, reading
     from foretrace.trace.load import load_trace as read
     from foretrace.trace.model import Trace
 
 __all__ = [
     "CaptureError",
+    "Difference",
     "ForetraceError",
     "MissingDataError",
+    "Outcome",
+    "Prediction",
     "PredictionError",
     "Reading",
     "RuleError",
@@ -47,8 +52,11 @@ __all__ = [
     "UsageError",
     "__version__",
     "attention",
+    "check",
     "decode",
+    "diff",
     "findings",
+    "metrics",
     "profile",
     "profile_callable",
     "read",
@@ -57,11 +65,17 @@ __all__ = [
 
 # Name: (module, name there). A public name is one line here, one above, and one in __all__.
 _LAZY: Final[dict[str, tuple[str, str]]] = {
+    "Difference": ("foretrace.differences", "Difference"),
+    "Outcome": ("foretrace.predictions", "Outcome"),
+    "Prediction": ("foretrace.predictions", "Prediction"),
     "Reading": ("foretrace.report.data", "Reading"),
     "Trace": ("foretrace.trace.model", "Trace"),
     "attention": ("foretrace.api", "attention"),
+    "check": ("foretrace.predictions", "check"),
     "decode": ("foretrace.names.decode", "decode"),
+    "diff": ("foretrace.differences", "diff"),
     "findings": ("foretrace.findings", "findings"),
+    "metrics": ("foretrace.predictions", "metrics"),
     "profile": ("foretrace.capture.profile", "profile"),
     "profile_callable": ("foretrace.capture.profile", "profile_callable"),
     "read": ("foretrace.trace.load", "load_trace"),

@@ -30,6 +30,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("explain", "Explain one finding, and show it in a trace."),
     "why": ("why", "Say which SDPA backend ran or would run, and why each other one did not."),
     "sweep": ("sweep", "Measure variants at many shapes, on many GPUs, and say who wins where."),
+    "check": ("check", "Hold predictions against a trace."),
+    "diff": ("diff", "Say what changed between two traces: counts before times."),
+    "metrics": ("metrics", "Print every named number of a trace."),
     "kernel": ("kernel", "Take a kernel name apart, token by token."),
 }
 

@@ -1,0 +1,181 @@
+"""Hold predictions against a trace: hit, miss, or unresolved where the trace cannot say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from foretrace.analysis.metrics import measure
+from foretrace.analysis.metrics.measure import ground_of
+from foretrace.analysis.metrics.metric import Metric, Unit
+from foretrace.analysis.metrics.quantity import FINDING
+from foretrace.analysis.timeline import Count, Spread
+from foretrace.predictions.evidence import Evidence, evidence_of
+from foretrace.predictions.explain import explanation, instead, nearest
+from foretrace.predictions.findings_counted import count_findings, examination, found_by
+from foretrace.predictions.grammar import parse
+from foretrace.predictions.values import value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foretrace.findings.rule import Finding
+    from foretrace.predictions.prediction import Prediction
+    from foretrace.trace.model import Trace
+
+__all__ = ["Outcome", "Verdict", "check", "found_text", "value_texts"]
+
+Verdict = Literal["hit", "miss", "unresolved"]
+
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a prediction."""
+
+    prediction: Prediction
+    outcome: Verdict
+    metric: Metric
+    """What was measured."""
+    evidence: tuple[Evidence, ...] = ()
+    """Of a miss, the events behind the number, the most time first."""
+    reason: str = ""
+    """Why it is unresolved; of a miss, what there is instead."""
+    finding: Finding | None = None
+    """Of a miss, the finding that explains it."""
+
+    @property
+    def found(self) -> str:
+        """What was found, as people read it: ``1 a step``."""
+        return found_text(self.metric)
+
+    @property
+    def text(self) -> str:
+        """The outcome in a few sentences."""
+        if self.outcome == "hit":
+            return f"found {self.found}."
+        if self.outcome == "unresolved":
+            return self.reason
+        parts = [f"expected {self.prediction.bound}, found {self.found}."]
+        parts += [f"{_line(item)}." for item in self.evidence[:_SHOWN]]
+        if len(self.evidence) > _SHOWN:
+            parts.append(f"And {len(self.evidence) - _SHOWN} more.")
+        if self.reason:
+            parts.append(self.reason)
+        if self.finding is not None:
+            parts.append(f"{self.finding.code}: {self.finding.title}.")
+        return " ".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of ``outcomes[]``."""
+        value = self.metric.value
+        return {
+            "prediction": str(self.prediction),
+            "because": self.prediction.because,
+            "outcome": self.outcome,
+            "expected": self.prediction.to_json(),
+            "found": value.to_json() if isinstance(value, Count | Spread) else value,
+            "evidence": [item.to_json() for item in self.evidence],
+            "finding": self.finding.to_json() if self.finding is not None else None,
+            "text": self.text,
+        }
+
+
+def _line(item: Evidence) -> str:
+    parts = [item.label, f"{item.per_step.value:,} a step"]
+    if item.time_ns.median:
+        parts.append(value_text(item.time_ns.median, Unit.NS))
+    where = f", from {' > '.join(item.path)}" if item.path else ", outside any op"
+    return ", ".join(parts) + where
+
+
+def found_text(metric: Metric) -> str:
+    """A metric's value as people read it, e.g. ``1 a step``, ``2.623 ms a step (2.610 to 2.631)``."""
+    value, range_text = value_texts(metric)
+    if not isinstance(metric.value, Count | Spread):
+        return value
+    each = " a step" if metric.per == "step" else " in the recording"
+    return f"{value}{each} ({range_text})" if range_text else value + each
+
+
+def value_texts(metric: Metric) -> tuple[str, str]:
+    """(the value, the range over the steps or nothing) as people read them."""
+    value, unit = metric.value, metric.unit
+    if value is None:
+        return "nothing", ""
+    if isinstance(value, str):
+        return value, ""
+    if isinstance(value, Count):
+        low, high = value_text(value.min, unit), value_text(value.max, unit)
+        return value_text(value.value, unit), f"{low} to {high}, varies" if value.varies else ""
+    if isinstance(value, Spread):
+        middle, low, high = (value_text(time, unit) for time in (value.median, value.min, value.max))
+        number, _, word = low.rpartition(" ")
+        low = number if high.endswith(f" {word}") else low
+        return middle, "" if value_text(value.min, unit) == high else f"{low} to {high}"
+    return value_text(value, unit), ""
+
+
+def check(trace: Trace, *predictions: str | Prediction) -> list[Outcome]:
+    """Hold predictions against a trace, in their order.
+
+    Raises:
+        PredictionError: a prediction does not parse, or no trace can answer it.
+    """
+    return [_outcome(trace, one) for one in parsed(predictions)]
+
+
+def parsed(predictions: Sequence[str | Prediction]) -> list[Prediction]:
+    """Predictions, those written as text read. Raises ``PredictionError`` for the first that does not parse."""
+    return [parse(one) if isinstance(one, str) else one for one in predictions]
+
+
+def _outcome(trace: Trace, prediction: Prediction) -> Outcome:
+    if prediction.metric.name == FINDING:
+        return _finding_outcome(trace, prediction)
+    ground = ground_of(trace)
+    metric = measure(trace, prediction.metric)
+    if metric.value is None:
+        return Outcome(prediction, "unresolved", metric, reason=metric.missing or "")
+    verdict = _verdict(prediction, metric)
+    if metric.figure.vacuous and verdict == "hit":
+        # That nothing ran in an op that never ran is no evidence: the name may be misspelt.
+        note = metric.figure.note + nearest(ground, prediction.metric)
+        return Outcome(prediction, "unresolved", metric, reason=note)
+    if verdict == "unresolved":
+        return Outcome(prediction, "unresolved", metric, reason=metric.figure.note)
+    if verdict == "hit":
+        return Outcome(prediction, "hit", metric)
+    evidence = evidence_of(ground, metric.figure)
+    found = explanation(examination(trace).findings, metric, evidence)
+    return Outcome(prediction, "miss", metric, evidence, instead(ground, metric), found)
+
+
+def _verdict(prediction: Prediction, metric: Metric) -> Verdict:
+    value, figure = metric.value, metric.figure
+    if isinstance(value, str):
+        return "hit" if prediction.admits_text(value) else "miss"
+    if isinstance(value, Count):
+        values = figure.values or (value.value,)
+        return "hit" if all(prediction.admits(one) for one in values) else "miss"
+    number = metric.number
+    if number is None:
+        return "unresolved"
+    if figure.low is not None and figure.high is not None:
+        ends = {prediction.admits(figure.low), prediction.admits(figure.high)}
+        if len(ends) > 1 or (prediction.low == prediction.high and prediction.low is not None):
+            return "unresolved"
+    return "hit" if prediction.admits(number) else "miss"
+
+
+def _finding_outcome(trace: Trace, prediction: Prediction) -> Outcome:
+    metric = count_findings(trace, prediction.metric)
+    if metric.value is None:
+        return Outcome(prediction, "unresolved", metric, reason=metric.missing or "")
+    verdict = _verdict(prediction, metric)
+    if verdict == "hit":
+        return Outcome(prediction, "hit", metric)
+    found = found_by(trace, prediction.metric.select.pattern or "")
+    evidence = evidence_of(ground_of(trace), metric.figure)
+    return Outcome(prediction, "miss", metric, evidence, finding=found[0] if found else None)

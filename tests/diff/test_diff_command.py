@@ -1,0 +1,155 @@
+"""`foretrace diff` as it is run: exit codes, JSON, folders, hostile names."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from build import Build
+from foretrace.cli import main
+from foretrace.differences.folders import diff_folders
+from foretrace.errors import MissingDataError
+
+OWN = Path(__file__).parents[1] / "recordings" / "h200"
+NAIVE, INPLACE = str(OWN / "p3_naive.json.gz"), str(OWN / "p3_inplace.json.gz")
+
+
+def run(capsys, *args):
+    with pytest.raises(SystemExit) as stop:
+        main(["diff", *map(str, args)])
+    shown = capsys.readouterr()
+    return stop.value.code, shown.out, shown.err
+
+
+def test_a_difference_alone_is_no_failure(capsys):
+    code, out, err = run(capsys, NAIVE, INPLACE)
+    assert (code, err) == (0, "")
+    assert "all of it is the copy." in out.replace("\n ", " ")
+
+
+@pytest.mark.parametrize(
+    ("after", "fail_on", "code"),
+    [
+        (INPLACE, "structure", 1),
+        (INPLACE, "times", 1),
+        (INPLACE, "any", 1),
+        (NAIVE, "structure", 0),
+        (NAIVE, "times", 0),
+        (NAIVE, "any", 0),
+        (str(OWN / "p3_cold_naive.json.gz"), "any", 0),
+    ],
+)
+def test_fail_on(capsys, after, fail_on, code):
+    found, _, err = run(capsys, NAIVE, after, "--fail-on", fail_on)
+    assert found == code
+    assert err.count("\n") == code
+    if code:
+        assert f"which --fail-on {fail_on} names" in err
+
+
+def test_times_alone_do_not_fail_for_structure(capsys, tmp_path):
+    for name, dur in (("before", 50), ("after", 80)):
+        made = Build().gpu()
+        for number in range(3):
+            made.step(number, 1000 * number, 500).op("aten::mm", 1000 * number + 5, 50)
+            made.kernel("k", 1000 * number + 100, dur, 1000 * number + 10)
+        made.write(tmp_path / f"{name}.json")
+    pair = tmp_path / "before.json", tmp_path / "after.json"
+    assert run(capsys, *pair, "--fail-on", "structure")[0] == 0
+    assert run(capsys, *pair, "--fail-on", "times")[0] == 1
+
+
+def test_json(capsys):
+    code, out, _ = run(capsys, NAIVE, INPLACE, "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert content["schema"] == 1
+    assert content["before"] == "p3_naive.json.gz"
+    assert content["same"] is False
+    assert content["structure"][0] | {"time_before_ns": 0} == {
+        "change": "gone",
+        "kind": "memcpy",
+        "name": "Memcpy DtoD (Device -> Device)",
+        "name_after": None,
+        "path": ["attn_fwd", "aten::masked_fill", "aten::clone", "aten::copy_"],
+        "path_after": None,
+        "before": 1,
+        "after": 0,
+        "time_before_ns": 0,
+        "time_after_ns": 0,
+        "bytes": 268_435_456,
+        "facts": {},
+        "launch": None,
+        "inside": 0,
+        "inside_after": 0,
+    }
+
+
+def folders(tmp_path):
+    for side, files in (
+        ("before", {"naive": "p3_naive", "flash": "p3_sdpa_flash", "math": "p3_sdpa_math"}),
+        ("after", {"naive": "p3_inplace", "flash": "p3_sdpa_flash", "flex": "p3_flex_compiled"}),
+    ):
+        (tmp_path / side).mkdir()
+        for name, source in files.items():
+            shutil.copy(OWN / f"{source}.json.gz", tmp_path / side / f"{name}.json.gz")
+    return tmp_path / "before", tmp_path / "after"
+
+
+def test_folders_are_compared_by_variant(capsys, tmp_path):
+    before, after = folders(tmp_path)
+    code, out, _ = run(capsys, before, after)
+    assert code == 0
+    assert "Only before: math." in out
+    assert "Only after: flex." in out
+    assert "naive: One Memcpy DtoD of 268 MB a step" in out
+    code, out, _ = run(capsys, before, after, "--json", "--fail-on", "any")
+    content = json.loads(out)
+    assert code == 1
+    assert [(one["variant"], one["same"]) for one in content["variants"]] == [("flash", True), ("naive", False)]
+    assert (content["only_before"], content["only_after"]) == (["math"], ["flex"])
+
+
+def test_a_folder_against_itself_is_the_same(capsys, tmp_path):
+    before, _ = folders(tmp_path)
+    code, out, _ = run(capsys, before, before, "--fail-on", "any")
+    assert code == 0
+    assert "No change in 3 variants." in out
+
+
+def test_folders_without_a_common_variant_are_refused(tmp_path):
+    for side in ("before", "after"):
+        (tmp_path / side).mkdir()
+        shutil.copy(NAIVE, tmp_path / side / f"{side}.json.gz")
+    with pytest.raises(MissingDataError, match="no variant in common"):
+        diff_folders(tmp_path / "before", tmp_path / "after")
+
+
+def test_a_variant_that_does_not_read_is_said_and_fails(capsys, tmp_path):
+    before, after = folders(tmp_path)
+    (after / "naive.json.gz").write_text("{")
+    code, out, _ = run(capsys, before, after, "--fail-on", "structure")
+    assert code == 1
+    assert "naive.json.gz" in out
+
+
+@pytest.mark.parametrize("args", [(NAIVE, "missing.json"), (NAIVE, OWN), ("missing", "gone")])
+def test_what_cannot_be_compared_exits_with_2_and_one_sentence(capsys, args):
+    code, out, err = run(capsys, *args)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+
+
+def test_hostile_names_do_not_reach_the_terminal(capsys, tmp_path):
+    evil = "k\x1b[2J\n[bold]</script>"
+    for name, kernel in (("a", "k"), ("b", evil)):
+        made = Build().gpu(f"GPU\x07{name}").step(0, 0, 100).annotation(f"an\x1b{name}", 1, 90)
+        made.op(f"op\x1b{name}", 5, 50).kernel(kernel, 60, 5, 10).write(tmp_path / f"{name}.json")
+    for more in ((), ("--all",)):
+        _, out, _ = run(capsys, tmp_path / "a.json", tmp_path / "b.json", *more)
+        assert "\x1b" not in out
+        assert "\x07" not in out
+        assert "\\x1b" in out
+    _, out, _ = run(capsys, tmp_path / "a.json", tmp_path / "b.json", "--json")
+    assert any(change["name"] == evil or change["name_after"] == evil for change in json.loads(out)["structure"])
