@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("check", "Hold predictions against a trace."),
     "diff": ("diff", "Say what changed between two traces: counts before times."),
     "metrics": ("metrics", "Print every named number of a trace."),
+    "calibrate": ("calibrate", "Measure this card's copy bandwidth and matrix rates, for the roofline."),
     "kernel": ("kernel", "Take a kernel name apart, token by token."),
 }
 

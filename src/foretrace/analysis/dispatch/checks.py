@@ -345,6 +345,23 @@ def _mask_dtype(call: Call, _facts: Facts) -> Refusal | None:
     return Refusal("mask_dtype", f"the mask is {call.mask.dtype}; efficient takes bool or q's {call.query.dtype}")
 
 
+def _efficient_strides(call: Call, facts: Facts) -> Refusal | None:
+    """No check of PyTorch's: the kernel itself raises ``query is not correctly aligned``."""
+    if facts.arch.kind != "cuda" or not call.is_4d:
+        return None
+    half = call.query.dtype in _HALVES
+    # Before Ampere there are kernels for less aligned tensors too.
+    step = _alignment(call, facts.arch) if facts.arch.major >= _AMPERE else 4 if half else 1
+    for name, operand in (("q", call.query), ("k", call.key), ("v", call.value)):
+        if operand.strides is None:
+            continue
+        _, of_heads, of_length, _ = operand.strides
+        for what, stride in (("length", of_length), ("head dimension", of_heads if operand.heads > 1 else 0)):
+            if stride % step:
+                return Refusal("other", f"the {what} of {name} has stride {stride}, not a multiple of {step}")
+    return None
+
+
 def _head_dims(call: Call) -> tuple[int, int, int]:
     return call.query.head_dim, call.key.head_dim, call.value.head_dim
 
@@ -381,6 +398,7 @@ CHECKS: Final[Mapping[str, Callable[[Call, Facts], Refusal | None]]] = {
     "efficient_head_dim": _efficient_head_dim,
     "hip_efficient_head_dim": _hip_efficient_head_dim,
     "efficient_offset": _efficient_offset,
+    "efficient_strides": _efficient_strides,
     "causal_lengths": _causal_lengths,
     "low_precision": _low_precision,
     "efficient_dtype": _efficient_dtype,

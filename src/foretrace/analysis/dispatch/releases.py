@@ -103,7 +103,10 @@ class Release:
 
     def raises(self, backend: str) -> tuple[str, ...]:
         """What a backend's own code refuses once it was chosen."""
-        return {"efficient": ("mask_dtype", "composable_backward"), "flash": ("composable_backward",)}.get(backend, ())
+        return {
+            "efficient": ("mask_dtype", "efficient_strides", "composable_backward"),
+            "flash": ("composable_backward",),
+        }.get(backend, ())
 
     def cudnn_limit(self, arch: Architecture, cudnn: int, query: int, value: int) -> int:
         """The largest head dim cuDNN takes."""
