@@ -1,0 +1,53 @@
+"""What docs/ci.md shows works as it stands there."""
+
+import re
+import shutil
+from pathlib import Path
+
+from test_plugin import QUIET, needs_torch
+
+import foretrace
+from foretrace.predictions.files import read_predictions
+from foretrace.predictions.grammar import parse
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+OWN = ROOT / "tests" / "recordings" / "h200"
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_every_prediction_of_the_table_parses():
+    rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
+    predictions = [text for row in rows for text in re.findall(r"`([^`]+)`", row)]
+    assert len(predictions) > 20
+    for text in predictions:
+        parse(text)
+
+
+def test_the_toml_file_holds_for_the_recording(tmp_path):
+    (text,) = blocks("toml")
+    file = tmp_path / "attention.toml"
+    file.write_text(text)
+    trace = foretrace.read(OWN / "p3_inplace.json.gz")
+    assert [outcome.outcome for outcome in foretrace.check(trace, *read_predictions(file))] == ["hit", "hit"]
+
+
+@needs_torch
+def test_the_example_tests_pass(pytester):
+    (code,) = blocks("python")
+    pytester.makepyfile(test_it=code)
+    (pytester.path / "traces").mkdir()
+    shutil.copy(OWN / "p3_inplace.json.gz", pytester.path / "traces" / "inplace.json.gz")
+    pytester.runpytest_subprocess(*QUIET, "--foretrace-update").assert_outcomes(passed=2)
+    kept = pytester.path / "foretrace_baselines" / "test_it" / "test_attention.cpu.txt"
+    assert "  flash: 1\n" in kept.read_text()
+
+
+def test_the_failure_reads_as_shown():
+    (shown,) = blocks("text")
+    assert "Memcpy DtoD (Device -> Device), 1 a step, from attn_fwd > aten::masked_fill > aten::clone" in shown
