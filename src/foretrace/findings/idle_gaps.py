@@ -116,13 +116,14 @@ def _filling(facts: Facts, low: I64, high: I64, following: I64) -> I64:
     length = high[known] - low[known]
     above = np.where(around >= 0, trace.host_rows[np.maximum(around, 0)], NONE)
     result[known] = above
+    is_step = np.zeros(len(rows) + 1, bool)
+    is_step[trace.steps.row] = True
     active = np.flatnonzero(above >= 0)
     while active.size:
         parent = facts.host_parents(above[active])
-        short = (parent >= 0) & (rows.dur[np.maximum(parent, 0)] <= _FILLS * length[active])
+        short = (parent >= 0) & ~is_step[parent] & (rows.dur[np.maximum(parent, 0)] <= _FILLS * length[active])
         active, above_short = active[short], parent[short]
         above[active] = above_short
         result[known[active]] = above_short
-    steps = np.isin(result, trace.steps.row)
-    result[steps] = NONE
+    result[is_step[result]] = NONE
     return result

@@ -118,6 +118,7 @@ def _kind(facts: Facts, at: int) -> str:
 
 
 _SHOWN: Final = {"upload": "a blocking upload", "download": "a copy to the host"}
+_NAMES: Final = 30
 _CHANGES: Final = {
     "read": _READ_CHANGE,
     "size": _SIZE_CHANGE,
@@ -136,7 +137,7 @@ def _finding(facts: Facts, kind: str, spots: I64) -> Finding:
     causes = waits.cause[spots]
     ops = waits.op[spots] if kind == "other" else causes
     names = list(dict.fromkeys(facts.op_text(int(op)) for op in ops if op >= 0)) or [facts.trace.name(int(some[0]))]
-    shown = _SHOWN.get(kind) or ", ".join(name.removeprefix("aten::") for name in names[:3])
+    shown = _SHOWN.get(kind) or _listed([name.removeprefix("aten::") for name in names])
     waited = facts.cpu_ns(some)
     number = facts.per_step(len(spots))
     return RULE.finding(
@@ -153,6 +154,12 @@ def _finding(facts: Facts, kind: str, spots: I64) -> Finding:
         change=_CHANGES[kind],
         because=_because(facts, causes),
     )
+
+
+def _listed(names: list[str]) -> str:
+    if len(", ".join(names)) <= _NAMES:
+        return ", ".join(names)
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
 
 
 def _after(idle_ns: float) -> str:

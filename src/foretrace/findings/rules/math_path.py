@@ -33,7 +33,7 @@ from foretrace.findings.backends import FUSED, verdicts
 from foretrace.findings.facts import MATH_PATH, Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.sdpa_calls import SdpaKind, mask_text, shape_text
-from foretrace.units import bytes_text, count_text
+from foretrace.units import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 RULE = Rule(code=MATH_PATH, name="math-path", needs=Needs.OPS | Needs.LAUNCHES, since="0.1")
 
 _FP32_BYTES: Final = 4
+_BYTES: Final = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8}
 _PINNED: Final = """\
 let SDPA choose: remove sdpa_kernel(SDPBackend.MATH) or enable_math_sdp around the call, or name the backend:
     with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]):
@@ -104,13 +105,15 @@ def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str 
     call = kind.call
     gqa = call is not None and call.query.heads != call.key.heads and call.query.dtype == "fp32"
     change = _PINNED if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
+    upcast = np.isin(facts.casts.up, inside).any()
+    size = _FP32_BYTES if upcast else _BYTES.get(call.query.dtype if call else "", _FP32_BYTES)
     return RULE.finding(
-        f"SDPA on the math path: {kernels:.0f} kernels and copies a call, fp32 scores",
+        f"SDPA on the math path: {kernels:.0f} kernels and copies a call",
         count=facts.per_step(len(calls)),
         at_stake_ns=facts.device_ns(inside) - facts.device_ns(_kept(facts, inside)),
         confidence=Confidence.CERTAIN,
         evidence=facts.evidence_of_ops(sdpa.op[calls]),
-        text=_text(call, found, reason),
+        text=_text(call, found, reason, size),
         change=change,
     )
 
@@ -120,24 +123,24 @@ def _kept(facts: Facts, inside: I64) -> I64:
     return facts.activities_where(lambda said: said.role == "gemm" and said.unit == "tensor_core", inside)
 
 
-def _text(call: Call | None, found: Mapping[str, Verdict], reason: str | None) -> str:
+def _text(call: Call | None, found: Mapping[str, Verdict], reason: str | None, size: int) -> str:
     if call is None:
         return "Shapes were not recorded, so what kept the fused backends away is not known."
-    scores = int(np.prod(call.query.dims[:-1])) * call.key.length * _FP32_BYTES
+    scores = int(np.prod(call.query.dims[:-1])) * call.key.length * size
     text = (
-        f"The call on {shape_text(call)} with {mask_text(call)} holds its whole score matrix in memory, in fp32 "
-        f"{bytes_text(scores)}. "
+        f"The call on {shape_text(call)} with {mask_text(call)} holds its whole score matrix in memory, "
+        f"{bytes_text(scores)} of it. "
     )
+    if not found:
+        return text + "The device is not described in the file, so why no fused backend ran is not known."
     takes = [name for name in FUSED if name in found and found[name].eligible]
+    refused = [f"{name}: {found[name].text}" for name in FUSED if name in found and not found[name].eligible]
     if reason is None:
         sure = all(found[name].certain for name in takes)
         text += (
             f"Nothing in its arguments stands in the way of {' or '.join(takes)}"
-            f"{'' if sure else ' (the release decides)'}, so the path was pinned or the others were switched off."
+            f"{'' if sure else ' (the release decides)'}, so the path was pinned or the others were switched off. "
         )
-    elif found:
-        lines = [f"{name}: {verdict.text}" for name, verdict in found.items() if name in FUSED and not verdict.eligible]
-        text += f"{count_text(len(lines), 'fused backend')} cannot take it: {'; '.join(lines)}."
-    else:
-        text += "The device is not described in the file, so why no fused backend ran is not known."
-    return text
+    if refused:
+        text += f"Why no other ran: {'; '.join(refused)}." if reason is not None else f"Not {'; '.join(refused)}."
+    return text.strip()

@@ -1,0 +1,174 @@
+"""Rules of the device: gaps, launches that vary, overlap, communication."""
+
+import pytest
+from asking import found, not_asked, one
+from making import GEMM, steps
+
+from build import Build
+
+UNLINKED = Build().op("aten::mm", 0, 5).kernel("k", 0, 1).load()
+NO_LAUNCHES = "no device activity is tied to its launch"
+TWO_STEPS = "it takes two steps to compare, and the file has fewer"
+
+
+# FT401
+
+
+def with_gap(length, name="aten::slow_on_the_cpu"):
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        step.host = step.device
+        step.op(name, lambda step: setattr(step, "host", step.host + length))
+        for _ in range(20):
+            step.leaf("aten::mm", GEMM, 18)
+
+    return steps(step_of).load()
+
+
+def test_a_long_gap_and_what_the_cpu_did_in_it():
+    finding = one(with_gap(200, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"), "FT401")
+    assert 200_000 <= finding.at_stake_ns <= 600_000
+    assert "enumerate(DataLoader)" in finding.text
+    assert "num_workers" in finding.change
+
+
+def test_short_gaps_are_the_devices_own():
+    assert not found(steps(lambda step: [step.leaf("aten::mm", GEMM, 85) for _ in range(10)]).load(), "FT401")
+
+
+def test_where_the_cpu_bounds_the_step_that_finding_has_it():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 10)
+        step.host += 500
+        step.leaf("aten::mm", GEMM, 10)
+
+    trace = steps(step_of).load()
+    assert not found(trace, "FT401")
+    assert found(trace, "FT201")
+
+
+def test_gaps_need_launches():
+    assert not_asked(UNLINKED, "FT401") == NO_LAUNCHES
+
+
+# FT402
+
+
+def varying(*lengths, name=GEMM):
+    build = Build()
+    for at, length in enumerate(lengths):
+        build.step(at, at * 1000, 900).op("aten::mm", at * 1000 + 5, 20, dims=[[8, 8]])
+        build.kernel(name, at * 1000 + 50, length, launched=at * 1000 + 10)
+    return build.load()
+
+
+def test_the_same_launch_takes_longer_in_one_step():
+    finding = one(varying(100, 100, 180), "FT402")
+    assert finding.title.startswith("the same launch varies 1.8x between steps")
+    assert (finding.count, finding.at_stake_ns) == (1, 26_667)
+    assert [item.time_ns for item in finding.evidence] == [100_000, 180_000]
+
+
+def test_the_name_alone_is_not_the_same_launch():
+    build = Build()
+    for at in range(3):
+        build.step(at, at * 1000, 900)
+        for number, length in enumerate((100, 300)):
+            start = at * 1000 + number * 400
+            build.op("aten::mm", start + 5, 20, dims=[[8 * (number + 1), 8]])
+            build.kernel(GEMM, start + 50, length, launched=start + 10)
+    assert not found(build.load(), "FT402")
+
+
+@pytest.mark.parametrize("lengths", [(100, 120, 110), (2, 6, 2)], ids=["a little", "tiny kernels"])
+def test_small_differences_are_noise(lengths):
+    assert not found(varying(*lengths), "FT402")
+
+
+def test_collectives_vary_by_the_wait_for_others():
+    assert not found(varying(100, 500, 100, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"), "FT402")
+
+
+def test_varying_needs_two_steps():
+    assert not_asked(varying(100), "FT402") == TWO_STEPS
+
+
+# FT403
+
+
+@pytest.mark.case("F20")
+def test_a_kernel_that_viewers_hide_is_noted():
+    trace = Build().kernel("a", 3, 3.776).kernel("b", 5, 2).load()
+    finding = one(trace, "FT403")
+    assert finding.title == "1 activity on 1 stream hidden by viewers"
+    assert finding.severity == "note"
+
+
+def test_activities_that_touch_or_run_on_two_streams_hide_nothing():
+    assert not found(Build().kernel("a", 3, 2).kernel("b", 5, 2).kernel("c", 5, 2, stream=9).load(), "FT403")
+    assert not_asked(Build().op("a", 0, 1).load(), "FT403") == "the file holds no device activity"
+
+
+# FT404
+
+COLLECTIVES = [
+    "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)",
+    "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)",
+    "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+    "ncclSymDevKernel_AllReduce_AGxLL_R_sum_bf16(ncclSymDevArgs)",
+    "void multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*, unsigned long)",
+]
+
+
+@pytest.mark.case("T24")
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_every_name_form_of_a_collective_is_communication(name):
+    trace = steps(lambda step: step.op("c10d::allreduce_", lambda step: step.kernel(name, 100))).load()
+    assert one(trace, "FT404").at_stake_ns == 100_000
+
+
+@pytest.mark.case("T24")
+def test_no_communication_is_no_error():
+    assert not found(steps(lambda step: step.leaf("aten::mm", GEMM, 300)).load(), "FT404")
+    assert not_asked(UNLINKED, "FT404") == NO_LAUNCHES
+
+
+@pytest.mark.case("T25")
+def test_overlapped_and_exposed_communication_are_apart():
+    build = Build().step(1, 0, 900)
+    build.op("aten::mm", 5, 10).kernel(GEMM, 100, 90, launched=8)
+    build.op("c10d::allreduce_", 20, 10).kernel(COLLECTIVES[1], 90, 100, launched=23, stream=20)
+    build.op("aten::mm", 30, 10).kernel(GEMM, 200, 200, launched=33)
+    finding = one(build.load(), "FT404")
+    assert finding.at_stake_ns == 10_000
+    assert "90.0 us overlap with other work, 10.0 us do not" in finding.text
+    assert "not the time of the transfer" in finding.text
+
+
+# FT405
+
+
+@pytest.mark.case("T26")
+def test_a_kernel_that_runs_longer_beside_a_collective():
+    build = Build()
+    for at in range(3):
+        start = at * 5000
+        build.step(at, start, 4900)
+        for number, length in enumerate((1180, 2080)):
+            build.op("aten::mm", start + 5 + number * 20, 10, dims=[[64, 64]])
+            build.kernel(GEMM, start + 100 + number * 1200, length, launched=start + 8 + number * 20)
+        build.op("c10d::allreduce_", start + 60, 10)
+        build.kernel(COLLECTIVES[1], start + 1310, 2000, launched=start + 63, stream=20)
+    finding = one(build.load(), "FT405")
+    assert finding.title == "kernels run up to 1.8x as long beside a collective"
+    assert (finding.count, finding.at_stake_ns) == (1, 900_000)
+    assert "1.180 ms alone and 2.080 ms while a collective runs" in finding.text
+    assert not found(build.load(), "FT402")
+
+
+def test_without_overlap_there_is_no_contention():
+    trace = steps(
+        lambda step: (step.leaf("aten::mm", GEMM, 300), step.leaf("c10d::allreduce_", COLLECTIVES[0], 100))
+    ).load()
+    assert not found(trace, "FT405")
+    assert not_asked(UNLINKED, "FT405") == NO_LAUNCHES

@@ -1,0 +1,346 @@
+"""Rules of the host: launches, waits, copies, compilation, the profiler's own work."""
+
+import pytest
+from asking import found, not_asked, one
+from making import BF16, COPY, GEMM, MUL, sdpa, steps, unfused
+
+from build import Build
+from foretrace.findings.engine import examine
+
+NO_LAUNCHES = "no device activity is tied to its launch"
+UNLINKED = Build().op("aten::mm", 0, 5).kernel("k", 0, 1).load()
+
+
+def tiny(step, number=10):
+    for _ in range(number):
+        step.leaf("aten::mul", MUL, 1)
+
+
+# FT201
+
+
+def test_a_device_that_waits_for_launches():
+    finding = one(steps(tiny, period=500).load(), "FT201")
+    assert finding.title == "the GPU waits for the CPU: 10.0 us of work every 0.500 ms"
+    assert (finding.at_stake_ns, finding.confidence) == (490_000, "certain")
+    assert "waits for 10 launches a step" in finding.text
+
+
+def test_the_longest_gap_is_named_with_what_the_cpu_did():
+    def step_of(step):
+        tiny(step)
+        step.op("enumerate(DataLoader)", lambda step: setattr(step, "host", step.host + 700))
+        tiny(step)
+
+    assert "while the CPU is in enumerate(DataLoader)" in one(steps(step_of).load(), "FT201").text
+
+
+def test_a_busy_device_does_not_wait():
+    assert not found(steps(lambda step: step.leaf("aten::mm", GEMM, 900)).load(), "FT201")
+
+
+def test_one_window_is_possible_only_and_its_stacks_are_mentioned():
+    build = Build().frame("train.py(1): f", 0, 2000)
+    for at in range(12):
+        build.kernel("k", 100 + at * 100, 1, launched=90 + at * 100)
+    finding = one(build.load(), "FT201")
+    assert finding.confidence == "possible"
+    assert "Python stacks were recorded" in finding.text
+
+
+def test_the_bound_needs_launches():
+    assert not_asked(UNLINKED, "FT201") == NO_LAUNCHES
+
+
+# FT202
+
+
+def test_a_chain_of_tiny_kernels():
+    finding = one(steps(lambda step: tiny(step, 100), period=1500).load(), "FT202")
+    assert finding.title == "100 tiny kernels a step would fuse: one chain"
+    assert finding.count == 1
+    assert "torch.compile" in finding.change
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda step: tiny(step, 5),
+        lambda step: [(tiny(step, 4), step.leaf("aten::mm", GEMM, 20)) for _ in range(5)],
+        lambda step: [step.leaf("aten::mul", MUL, 50) for _ in range(10)],
+        lambda step: [step.leaf("triton_poi_fused_mul_0", "triton_poi_fused_mul_0", 2) for _ in range(10)],
+    ],
+    ids=["short", "between products", "long kernels", "fused already"],
+)
+def test_other_runs_of_kernels_are_no_chain(make):
+    assert not found(steps(make).load(), "FT202")
+
+
+def test_chains_need_launches():
+    assert not_asked(UNLINKED, "FT202") == NO_LAUNCHES
+
+
+# FT203
+
+
+def item(step):
+    def read(step):
+        step.op(
+            "aten::_local_scalar_dense", lambda step: step.memcpy("Memcpy DtoH (Device -> Pinned)", 2, bytes=4).sync()
+        )
+
+    step.op("aten::item", read)
+
+
+def test_item_makes_the_host_wait_and_the_idle_time_after_it_is_what_it_costs():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        item(step)
+        step.host += 40
+        step.leaf("aten::mm", GEMM, 300)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert finding.title == "item makes the CPU wait for the GPU once a step"
+    assert finding.count == 1
+    assert 40_000 <= finding.at_stake_ns <= 60_000
+    assert finding.evidence[0].path == ("aten::item", "aten::_local_scalar_dense")
+    assert "every N steps" in finding.change
+
+
+def test_a_wait_that_is_shorter_than_the_idle_time_costs_no_more_than_itself():
+    def step_of(step):
+        item(step)
+        step.host += 400
+        step.leaf("aten::mm", GEMM, 300)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert finding.at_stake_ns < 10_000
+
+
+def test_each_kind_of_cause_is_one_finding():
+    def step_of(step):
+        item(step)
+        item(step)
+        step.op("aten::nonzero", lambda step: step.memcpy("Memcpy DtoH (Device -> Pageable)", 2, bytes=8).sync())
+        step.op("aten::to", lambda step: step.memcpy("Memcpy HtoD (Pageable -> Device)", 1, bytes=8).sync())
+        step.op("aten::to", lambda step: step.memcpy("Memcpy DtoH (Device -> Pageable)", 1, bytes=800).sync())
+        step.sync("cudaDeviceSynchronize")
+        step.leaf("aten::mm", GEMM, 30)
+
+    titles = {finding.title: finding.count for finding in found(steps(step_of).load(), "FT203")}
+    assert titles == {
+        "item makes the CPU wait for the GPU twice a step": 2,
+        "nonzero makes the CPU wait for the GPU once a step": 1,
+        "a blocking upload makes the CPU wait for the GPU once a step": 1,
+        "a copy to the host makes the CPU wait for the GPU once a step": 1,
+        "cudaDeviceSynchronize makes the CPU wait for the GPU once a step": 1,
+    }
+
+
+def test_the_synchronization_that_ends_a_recording_is_none_of_the_programs():
+    build = steps(lambda step: step.leaf("aten::mm", GEMM, 300))
+    build.call("cudaDeviceSynchronize", 2890, 500)
+    assert not found(build.load(), "FT203")
+
+
+def test_asynchronous_copies_do_not_wait():
+    copy = lambda step: step.memcpy("Memcpy HtoD (Pinned -> Device)", 20, bytes=1 << 20)  # noqa: E731
+    assert not found(steps(copy).load(), "FT203")
+
+
+def test_waits_need_runtime_calls():
+    assert (
+        not_asked(Build().op("aten::mm", 0, 5).kernel("k", 0, 1).load(), "FT203") == "the file holds no runtime calls"
+    )
+
+
+# FT204
+
+
+def upload(step, name="Memcpy HtoD (Pageable -> Device)", size=16_777_216):
+    step.op("aten::copy_", lambda step: step.memcpy(name, 1237, bytes=size).sync())
+    step.leaf("aten::mm", GEMM, 30)
+
+
+def test_a_copy_from_pageable_memory_and_its_wait_are_one_finding():
+    trace = steps(upload, period=3000).load()
+    finding = one(trace, "FT204")
+    assert finding.title == "16.8 MB a step copied to the GPU from pageable memory"
+    assert finding.at_stake_ns == 1_237_000
+    assert "13.6 GB/s" in finding.text
+    assert "pin_memory=True" in finding.change
+    assert not found(trace, "FT203")
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("Memcpy HtoD (Pinned -> Device)", 1 << 24), ("Memcpy HtoD (Pageable -> Device)", 8)]
+)
+def test_pinned_and_tiny_copies_are_fine(name, size):
+    assert not found(steps(lambda step: upload(step, name, size), period=3000).load(), "FT204")
+
+
+def test_pageable_copies_need_launches():
+    assert not_asked(UNLINKED, "FT204") == NO_LAUNCHES
+
+
+# FT205, FT206, FT207
+
+
+def test_a_cold_first_step_is_a_note():
+    build = Build().step(1, 0, 9000).step(2, 9000, 1000).step(3, 10_000, 1000)
+    finding = one(build.load(), "FT205")
+    assert finding.title == "the first step is cold: 9.000 ms against 1.000 ms"
+    assert finding.severity == "note"
+
+
+def test_a_warm_first_step_is_none():
+    assert not found(steps(tiny).load(), "FT205")
+    assert "two steps" in not_asked(steps(tiny, 1).load(), "FT205")
+
+
+def test_a_buffer_request_inside_a_launch_is_the_profilers_work():
+    build = steps(tiny).x("overhead", "Activity Buffer Request", 20, 1.7)
+    finding = one(build.load(), "FT206")
+    assert finding.title == "the profiler's own work is in the window: 1.7 us"
+    assert finding.severity == "note"
+    assert not found(steps(tiny).load(), "FT206")
+
+
+@pytest.mark.parametrize("call", ["cudaMalloc", "cudaFree", "hipMalloc", "cudaHostAlloc", "cuMemCreate"])
+def test_allocator_calls_in_steady_state(call):
+    finding = one(steps(lambda step: (step.build.call(call, step.host, 300), tiny(step))).load(), "FT207")
+    assert (finding.count, finding.at_stake_ns, finding.confidence) == (1, 300_000, "likely")
+
+
+@pytest.mark.parametrize("call", ["cudaMallocAsync", "cudaFreeAsync", "cudaFuncGetAttributes"])
+def test_pooled_memory_is_as_it_should_be(call):
+    assert not found(steps(lambda step: (step.build.call(call, step.host, 3), tiny(step))).load(), "FT207")
+
+
+def test_allocator_calls_need_runtime_calls():
+    assert not_asked(Build().op("a", 0, 1).load(), "FT207") == "the file holds no runtime calls"
+
+
+# FT208, FT209, FT210
+
+
+def test_compiling_inside_a_step():
+    step_of = lambda step: step.op("_compile.compile_inner (dynamo_timed)", tiny)  # noqa: E731
+    finding = one(steps(step_of).load(), "FT208")
+    assert "of compiling a step" in finding.title
+    assert "TORCH_LOGS" in finding.change
+    assert not found(steps(tiny).load(), "FT208")
+    assert not_asked(Build().kernel("k", 0, 1).load(), "FT208") == "the file holds no ops"
+
+
+def region(step, number="0/0"):
+    step.op(
+        f"Torch-Compiled Region: {number}", lambda step: step.leaf("triton_poi_fused_mul_0", "triton_poi_fused_mul_0")
+    )
+
+
+@pytest.mark.case("A35")
+def test_regions_around_each_attention_call_are_graph_breaks():
+    def step_of(step):
+        for layer in range(2):
+            region(step, f"{2 * layer}/0")
+            sdpa(step)
+            region(step, f"{2 * layer + 1}/0")
+            step.host += 20
+
+    finding = one(steps(step_of, period=2000).load(), "FT209")
+    assert finding.count == 3
+    assert "of the breaks are around attention" in finding.text
+    assert "fullgraph=True" in finding.change
+
+
+def test_one_region_a_step_or_regions_far_apart_are_no_break():
+    assert not found(steps(region).load(), "FT209")
+    assert not found(steps(lambda step: (region(step), tiny(step, 20), region(step))).load(), "FT209")
+    assert not_asked(Build().kernel("k", 0, 1).load(), "FT209") == "the file holds no ops"
+
+
+def test_compiled_code_that_costs_more_than_it_saves():
+    def step_of(step):
+        step.op("TorchDynamo Cache Lookup", lambda step: setattr(step, "host", step.host + 30))
+        step.op(
+            "Torch-Compiled Region: 4/0",
+            lambda step: (setattr(step, "host", step.host + 80), step.leaf("aten::addmm", GEMM, 3)),
+        )
+
+    finding = one(steps(step_of, period=200).load(), "FT210")
+    assert "saves no launches" in finding.title
+    assert finding.because == "FT201"
+
+
+def test_compiled_code_that_fuses_much_pays():
+    def step_of(step):
+        name = "triton_poi_fused_" + "_".join(["add", "mul", "sin", "cos", "exp", "relu", "gelu", "div"] * 3) + "_0"
+        step.op("Torch-Compiled Region: 4/0", lambda step: step.leaf(name, name, 3))
+
+    assert not found(steps(step_of, period=200).load(), "FT210")
+    assert not_asked(UNLINKED, "FT210") == NO_LAUNCHES
+
+
+# FT211, FT212
+
+
+def replayed(copies):
+    build = Build()
+    for at in range(3):
+        start = at * 1000
+        build.step(at, start, 900)
+        for number in range(copies):
+            build.op("aten::copy_", start + 10 + number * 10, 8)
+            build.memcpy(
+                "Memcpy DtoD (Device -> Device)", start + 100 + number * 30, 20, launched=start + 12 + number * 10
+            )
+        build.replay(["gemm", "softmax"], start + 300, 50, launched=start + 80)
+    return build.load()
+
+
+def test_copies_into_the_inputs_of_a_graph():
+    finding = one(replayed(2), "FT211")
+    assert finding.title == "2 copies a step feed the inputs of graph replays"
+    assert finding.at_stake_ns == 40_000
+    assert not found(replayed(0), "FT211")
+    assert not_asked(UNLINKED, "FT211") == NO_LAUNCHES
+
+
+def optimizer(kernel, number=60):
+    def step_of(step):
+        start = step.host
+        for _ in range(number):
+            step.leaf("aten::add_", kernel, 2)
+        step.build.annotation("Optimizer.step#AdamW.step", start, step.host - start)
+
+    return steps(step_of).load()
+
+
+def test_an_optimizer_that_updates_one_tensor_at_a_time():
+    finding = one(optimizer(MUL), "FT212")
+    assert finding.title == "AdamW updates one tensor at a time: 60 kernels a step"
+    assert "fused=True" in finding.change
+    assert not found(optimizer(MUL), "FT202")
+
+
+def test_a_multi_tensor_optimizer_is_fine():
+    assert not found(optimizer("void multi_tensor_apply_kernel<TensorListMetadata<4>, FusedAdam>(int)"), "FT212")
+    assert not found(optimizer(MUL, 20), "FT212")
+    assert not_asked(UNLINKED, "FT212") == NO_LAUNCHES
+
+
+def test_a_healthy_step_has_no_problem():
+    trace = steps(lambda step: step.leaf("aten::mm", GEMM, 900, dims=[[4096, 4096]] * 2, types=[BF16] * 2)).load()
+    assert examine(trace).problems == []
+
+
+def test_what_follows_from_a_finding_shares_its_change():
+    def step_of(step):
+        copied = {"dims": [[2, 4, 4, 1024, 64]] * 2, "types": [BF16] * 2}
+        step.op("aten::reshape", lambda step: step.leaf("aten::copy_", COPY, 8, **copied))
+        unfused(step, matrices=32)
+
+    result = {finding.code: finding for finding in examine(steps(step_of).load()).findings}
+    assert result["FT109"].because == "FT104"
+    assert result["FT109"].change == result["FT104"].change

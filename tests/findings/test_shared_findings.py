@@ -1,0 +1,28 @@
+"""Over every trace at hand: no rule fails, evidence is in the file, and the terminal shows a handful."""
+
+import pytest
+from asking import holds_up
+
+from build import SHARED
+from foretrace.errors import TraceFormatError
+from foretrace.findings.engine import examine
+from foretrace.trace.load import load_trace
+
+FILES = sorted(path for folder in ("h200", "real") for path in (SHARED / "traces" / folder).glob("*.json*"))
+pytestmark = pytest.mark.skipif(not FILES, reason="the recordings of others are not on this machine")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_no_rule_fails_and_every_finding_holds_up(path):
+    try:
+        trace = load_trace(path)
+    except TraceFormatError:
+        pytest.skip("no PyTorch trace")
+    result = examine(trace)
+    for finding in result.findings:
+        holds_up(trace, finding)
+        assert len(finding.title) <= 90
+    stakes = [finding.at_stake_ns for finding in result.problems]
+    assert stakes == sorted(stakes, reverse=True)
+    asked = {item.code for item in result.not_applicable}
+    assert not asked & {finding.code for finding in result.findings}
