@@ -2,7 +2,9 @@
 
 import importlib
 import json
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from asking import recording
@@ -181,6 +183,13 @@ def test_a_rule_of_another_package_comes_through_the_entry_point(outside):
     assert "MY001.md" not in docs.pages()
 
 
+def test_the_rule_that_the_documentation_shows_works(outside):
+    outside(re.search(r"```python\n(.*?)```", docs.pages()["README.md"], re.DOTALL)[1])
+    trace = Build().op("aten::zero_", 0, 20).memset(30, 1, launched=2).memset(32, 1, launched=8).load()
+    result = examine(trace, select=["many-memsets"])
+    assert [(finding.title, finding.count) for finding in result.findings] == [("more memsets than kernels", 2)]
+
+
 def test_a_rule_of_another_package_takes_no_code_or_name_that_is_taken(outside):
     outside(OUTSIDE.format(code="FT101", name="odd-trace"))
     with pytest.raises(RuleError, match=r"mine = outside_rules: a rule FT101 .* exists already"):
@@ -208,6 +217,10 @@ def test_the_pages_are_brought_up_to_date(tmp_path):
     assert docs.stale_pages(tmp_path) == []
     (tmp_path / "FT101.md").write_text("edited by hand")
     assert docs.stale_pages(tmp_path) == ["FT101.md"]
+
+
+def test_the_pages_in_the_documentation_are_fresh():
+    assert docs.stale_pages(Path(__file__).parents[2] / "docs" / "rules") == []
 
 
 def test_counts_of_a_finding_are_whole_where_they_are():

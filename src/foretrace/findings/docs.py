@@ -118,4 +118,54 @@ def _index(own: list[Check]) -> str:
                 lines.append(
                     f"| [{check.rule.code}]({check.rule.code}.md) | {check.rule.name}{kind} | {summary(check)} |"
                 )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + _OWN
+
+
+_OWN: Final = """
+## What a finding is
+
+In `--json`, each is `{"code", "name", "severity", "title", "count", "at_stake_ns", "confidence", "evidence", "text",
+"change", "because"}`: `count` and `at_stake_ns` are of one step (of the file, where it has no steps); `at_stake_ns` is
+the most that the change can gain; `confidence` is `certain`, `likely` or `possible`; `because` names the finding that
+this one follows from, and whose change it shares. A `severity` of `note` is never a problem. `evidence` holds the first
+few events of one step, `{"event", "name", "path", "time_ns"}`: `event` is the position in the file's event list.
+`not_applicable` beside it names the rules that could not be asked, `{"code", "name", "because"}`.
+
+## A rule of your own
+
+A rule is a module with `RULE` and `check`, registered under the entry point `foretrace.rules`:
+
+```python
+\"""Steps with more memsets than kernels.
+
+## What it looks for
+## Why it matters
+## How to confirm it
+## What usually helps
+\"""
+
+from foretrace.findings.facts import facts_of
+from foretrace.findings.rule import Confidence, Needs, Rule
+
+RULE = Rule(code="MY001", name="many-memsets", needs=Needs.LAUNCHES, since="1.0")
+
+
+def check(trace):
+    facts = facts_of(trace)
+    figures = facts.timeline.per_step
+    if figures.memsets.value > figures.kernels.value:
+        yield RULE.finding(
+            "more memsets than kernels",
+            count=figures.memsets.value,
+            at_stake_ns=0,
+            confidence=Confidence.CERTAIN,
+            evidence=facts.evidence_of(facts.counted),
+            text="Each of them is a launch.",
+        )
+```
+
+```toml
+[project.entry-points."foretrace.rules"]
+mine = "my_package.my_rules.many_memsets"
+```
+"""
