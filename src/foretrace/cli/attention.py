@@ -16,6 +16,7 @@ from foretrace.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from foretrace.predictions import Outcome
     from foretrace.report.comparison import Comparison
 
 __all__ = ["command"]
@@ -65,8 +66,9 @@ __all__ = ["command"]
 )
 @click.option("--force", is_flag=True, help="Write into -o DIR although it is not empty.")
 @click.option("--replay", metavar="NAME|DIR", help="Read a recording instead of running: h200, or a folder of traces.")
+@click.option("--guess", is_flag=True, help="Ask for your guesses first, then show the table against them.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON (schema 1).")
-def command(*, replay: str | None, as_json: bool, **options: Any) -> None:
+def command(*, replay: str | None, guess: bool, as_json: bool, **options: Any) -> None:
     """Profile attention variants at one shape: what ran, how many kernels, how long, how right.
 
     Sizes that are not given default to B 8, H 16, L 1024, D 64 in bf16 on a GPU, and to B 1, H 8, L 512, D 64 in
@@ -87,15 +89,35 @@ def command(*, replay: str | None, as_json: bool, **options: Any) -> None:
         # What a variant of the user's own prints must not end up inside the JSON.
         with _progress() as progress, redirect_stdout(sys.stderr) if as_json else nullcontext():
             found = api.attention(variants=chosen, output=output, progress=progress, **options)
+    guesses = _guesses(found) if guess else {}
     page = _write_page(found, output)
     if as_json:
         from foretrace.cli.read import print_json  # noqa: PLC0415 - only where JSON is asked for
 
-        print_json(found.to_json())
+        told = {name: [outcome.to_json() for outcome in outcomes] for name, outcomes in guesses.items()}
+        print_json(found.to_json() | ({"guesses": told} if guess else {}))
         return
     from foretrace.report.comparison_text import print_comparison  # noqa: PLC0415 - rich is for people
 
     print_comparison(None, found, page)
+    if guess:
+        from foretrace.report.console import console  # noqa: PLC0415 - rich is for people
+        from foretrace.report.guess_text import print_guesses  # noqa: PLC0415 - the same
+
+        print_guesses(console(), guesses)
+
+
+def _guesses(found: Comparison) -> dict[str, list[Outcome]]:
+    """What became of the guesses, by variant; they are asked for before anything is shown."""
+    from foretrace.cli.guessing import ask_guesses  # noqa: PLC0415 - few guess
+    from foretrace.predictions import check  # noqa: PLC0415 - the same
+
+    guesses = ask_guesses(found.rows)
+    return {
+        row.name: check(row.reading.trace, *guesses[row.name])
+        for row in found.rows
+        if row.reading is not None and row.name in guesses
+    }
 
 
 def _write_page(found: Comparison, folder: Path | None) -> Path | None:
