@@ -48,6 +48,16 @@ def test_the_example_tests_pass(pytester):
     assert "  flash: 1\n" in kept.read_text()
 
 
+@needs_torch
+def test_the_readmes_example_makes_its_baseline_and_holds(pytester):
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = (example for example in examples if "def test_attention(foretrace)" in example)
+    pytester.makepyfile(test_attention=code)
+    pytester.runpytest_subprocess(*QUIET).assert_outcomes(failed=1)
+    pytester.runpytest_subprocess(*QUIET, "--foretrace-update").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*QUIET).assert_outcomes(passed=1)
+
+
 def test_the_failure_reads_as_shown():
     (shown,) = blocks("text")
     assert "Memcpy DtoD (Device -> Device), 1 a step, from attn_fwd > aten::masked_fill > aten::clone" in shown
