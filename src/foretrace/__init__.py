@@ -13,6 +13,7 @@ Names are loaded when they are first used, so that importing this package costs 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrace._version import __version__
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from foretrace.names.decode import decode
     from foretrace.predictions import Outcome, Prediction, check, metrics
     from foretrace.report.data import Reading, reading
+    from foretrace.report.html import report
     from foretrace.trace.load import load_trace as read
     from foretrace.trace.model import Trace
 
@@ -61,6 +63,7 @@ __all__ = [
     "profile_callable",
     "read",
     "reading",
+    "report",
 ]
 
 # Name: (module, name there). A public name is one line here, one above, and one in __all__.
@@ -80,6 +83,7 @@ _LAZY: Final[dict[str, tuple[str, str]]] = {
     "profile_callable": ("foretrace.capture.profile", "profile_callable"),
     "read": ("foretrace.trace.load", "load_trace"),
     "reading": ("foretrace.report.data", "reading"),
+    "report": ("foretrace.report", "report"),
 }
 
 
@@ -89,7 +93,15 @@ def __getattr__(name: str) -> Any:
     module, attribute = _LAZY[name]
     value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
+    _offer_notebook()
     return value
+
+
+def _offer_notebook() -> None:
+    """Let traces show themselves in a notebook as their readings do; the layer of traces knows none above it."""
+    showing = sys.modules.get("foretrace.trace.showing")
+    if showing is not None:
+        showing.show_with(lambda trace: importlib.import_module("foretrace.report.notebook").trace_html(trace))
 
 
 def __dir__() -> list[str]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from foretrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from foretrace.predictions import Prediction
 
 __all__ = ["command", "page_path"]
 
@@ -17,6 +21,10 @@ __all__ = ["command", "page_path"]
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="[default: TRACE's name with .html]"
 )
 @click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
+@click.option("--expect", "expected", multiple=True, metavar="PREDICTION", help="A prediction to hold against it.")
+@click.option(
+    "--predictions", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE.toml", help="Predictions."
+)
 @click.option("--no-charts", is_flag=True, help="Without the figures over the steps; the file is 0.5 MB smaller.")
 @click.option(
     "--max-events",
@@ -24,16 +32,35 @@ __all__ = ["command", "page_path"]
     metavar="N",
     help="Events the lanes hold at most. [default: 400,000]",
 )
-def command(*, trace: Path, output: Path | None, step: str | None, no_charts: bool, max_events: int | None) -> None:
-    """Write TRACE as one HTML page: lanes, kernels, ops, findings. It needs no network and can be mailed.
+def command(
+    *,
+    trace: Path,
+    output: Path | None,
+    step: str | None,
+    expected: tuple[str, ...],
+    files: tuple[Path, ...],
+    no_charts: bool,
+    max_events: int | None,
+) -> None:
+    """Write TRACE as one HTML page: lanes, kernels, ops, findings, guesses. It needs no network and can be mailed.
 
     TRACE may be a folder that `foretrace attention` wrote: its variants then stand side by side.
     """
     from foretrace.report.html import report  # noqa: PLC0415 - `--help` needs none of it
 
     out = output or page_path(trace)
-    report(trace, out, step=step, charts=not no_charts, max_events=max_events)
+    report(trace, out, step=step, expect=_predictions(expected, files), charts=not no_charts, max_events=max_events)
     click.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
+
+
+def _predictions(expected: tuple[str, ...], files: tuple[Path, ...]) -> list[str | Prediction]:
+    found: list[str | Prediction] = [*expected]
+    if files:
+        from foretrace.predictions.files import read_predictions  # noqa: PLC0415 - see above
+
+        for file in files:
+            found += read_predictions(file)
+    return found
 
 
 def page_path(trace: Path) -> Path:

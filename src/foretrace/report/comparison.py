@@ -243,6 +243,11 @@ class Comparison:
             "findings": [finding.to_json() for finding in row.findings],
         }
 
+    def _repr_html_(self) -> str:
+        from foretrace.report.notebook import comparison_html  # noqa: PLC0415 - only a notebook asks
+
+        return comparison_html(self)
+
     def __str__(self) -> str:
         from foretrace.report.comparison_text import comparison_text  # noqa: PLC0415 - rich is for people
 

@@ -111,6 +111,11 @@ class Reading:
             "ops": _table("ops", content["ops"]),
         }
 
+    def _repr_html_(self) -> str:
+        from foretrace.report.notebook import reading_html  # noqa: PLC0415 - only a notebook asks
+
+        return reading_html(self)
+
     def write_csv(self, folder: Path) -> list[Path]:
         """Write each table as ``NAME.csv`` into a folder, which is made if it is not there."""
         folder.mkdir(parents=True, exist_ok=True)

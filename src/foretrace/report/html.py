@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from foretrace._version import __version__
 from foretrace.capture.recording import MEASUREMENTS, read_recording
+from foretrace.differences.compare import Difference
+from foretrace.differences.folders import FolderDifference
 from foretrace.errors import UsageError
+from foretrace.predictions import check
 from foretrace.report.comparison import Comparison, comparison
 from foretrace.report.data import Reading
 from foretrace.report.data import reading as reading_of
@@ -18,9 +21,10 @@ from foretrace.report.page.comparison import (
     comparison_charts,
     comparison_facts,
     comparison_headline,
+    strip_note,
     variant_columns,
-    variant_note,
 )
+from foretrace.report.page.difference import difference_part
 from foretrace.report.page.findings import finding_items, outcome_items
 from foretrace.report.page.headline import facts, figures, headline
 from foretrace.report.page.lane_rows import MOST_EVENTS
@@ -32,40 +36,51 @@ from foretrace.trace.model import Trace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from foretrace.predictions import Prediction
+    from foretrace.predictions.outcome import Outcome
     from foretrace.report.page.charts import Chart
 
-__all__ = ["comparison_page", "report", "trace_page", "write_page"]
+__all__ = ["comparison_page", "difference_page", "report", "trace_page", "write_page"]
 
 
 def report(
-    source: str | Path | Trace | Reading | Comparison,
+    source: str | Path | Trace | Reading | Comparison | Difference | FolderDifference,
     output: str | Path,
     *,
     step: str | None = None,
+    expect: Sequence[str | Prediction] = (),
     charts: bool = True,
     max_events: int | None = None,
 ) -> Path:
     """Write a page and return where it lies.
 
     Args:
-        source: a trace (its path, or as it was read), a reading, a comparison, or a folder of a comparison's traces.
+        source: a trace (its path, or as it was read), a reading, a comparison, a folder of a comparison's traces, or
+            what ``foretrace.diff`` found.
         output: the HTML file to write.
         step: make every annotation of this name a step; for a path only.
+        expect: predictions to hold against the trace, e.g. ``"kernels == 5"``; for a trace only.
         charts: with figures, where there is something to draw; they bring Bokeh's script along (0.5 MB).
         max_events: events that the lanes hold at most (never less than one step); 400,000 unless given.
 
     Raises:
+        PredictionError: a prediction does not parse.
         TraceFormatError: the path is no readable trace.
         UsageError: the page cannot be written there.
     """
     most = max_events or MOST_EVENTS
     if isinstance(source, str | Path):
         source = _read(Path(source), step)
+    if expect and not isinstance(source, Trace | Reading):
+        raise UsageError("predictions are held against one trace, and this compares several; give one of them.")
     if isinstance(source, Comparison):
         page = comparison_page(source, most_events=most, charts=charts)
+    elif isinstance(source, Difference | FolderDifference):
+        page = difference_page(source, most_events=most)
     else:
         found = reading_of(source) if isinstance(source, Trace) else source
-        page = trace_page(found, most_events=most, charts=charts)
+        outcomes = check(found.trace, *expect) if expect else []
+        page = trace_page(found, outcomes=outcomes, most_events=most, charts=charts)
     path = Path(output)
     write_page(path, page)
     return path
@@ -84,17 +99,19 @@ def _read(path: Path, step: str | None) -> Trace | Comparison:
 def trace_page(
     reading: Reading,
     *,
-    outcomes: Sequence[dict[str, Any]] = (),
+    outcomes: Sequence[Outcome] = (),
     most_events: int = MOST_EVENTS,
     charts: bool = True,
+    embedded: bool = False,
 ) -> str:
     """The page of one trace.
 
     Args:
         reading: the trace with its tables.
-        outcomes: what `check` found, as in its JSON.
+        outcomes: predictions that were held against it.
         most_events: events that the lanes hold at most (never less than one step).
         charts: with figures over the steps, where there are several; they bring Bokeh's script along (0.5 MB).
+        embedded: without its head and foot, for a place that has its own.
     """
     packed, part = reading_part(reading, outcomes=outcomes, most_events=most_events)
     drawn = step_charts(reading) if charts else []
@@ -105,23 +122,26 @@ def trace_page(
         "payloads": [packed],
         "data": script_json({"readings": 1, "charts": len(drawn)}),
     }
-    return _page("trace.html.j2", content, drawn)
+    return _page("trace.html.j2", content, drawn, embedded=embedded)
 
 
-def comparison_page(found: Comparison, *, most_events: int = MOST_EVENTS, charts: bool = True) -> str:
+def comparison_page(
+    found: Comparison, *, most_events: int = MOST_EVENTS, charts: bool = True, embedded: bool = False
+) -> str:
     """The page of a comparison: the variants in one table and on one time axis, then each on its own.
 
-    ``most_events`` bounds the lanes of all variants together.
+    ``most_events`` bounds the lanes of all variants together; the rest as in ``trace_page``.
     """
-    rows = [row for row in found.rows if row.ok]
-    parts = [reading_part(row.reading, most_events=most_events // len(rows)) for row in rows if row.reading]
+    names = [plain(row.name) for row in found.rows if row.reading is not None]
+    readings = [row.reading for row in found.rows if row.reading is not None]
+    parts = [reading_part(reading, most_events=most_events // len(readings)) for reading in readings]
     drawn = comparison_charts(found) if charts else []
     training = found.shape["training"]
     content = {
         "title": "Attention" if training is None else f"Attention {'training' if training else 'forward'}",
         "facts": comparison_facts(found),
         "headline": comparison_headline(found),
-        "names": [plain(row.name) for row in rows],
+        "names": names,
         "columns": variant_columns(found),
         "reasons": [
             {"name": plain(row.name), "ran": row.ok, "text": plain(row.reason)} for row in found.rows if row.reason
@@ -129,22 +149,66 @@ def comparison_page(found: Comparison, *, most_events: int = MOST_EVENTS, charts
         "readings": [part for _, part in parts],
         "charts": drawn,
         "payloads": [packed for packed, _ in parts],
-        "data": script_json(
-            {
-                "comparison": {
-                    "names": [plain(row.name) for row in rows],
-                    "notes": [variant_note(row) for row in rows],
-                    "periods": [row.per_step.period_ns if row.device_step and row.per_step else None for row in rows],
-                },
-                "charts": len(drawn),
-            }
-        ),
+        "data": script_json({"comparison": _strips(names, readings), "charts": len(drawn)}),
     }
-    return _page("comparison.html.j2", content, drawn)
+    return _page("comparison.html.j2", content, drawn, embedded=embedded)
+
+
+def difference_page(
+    found: Difference | FolderDifference, *, most_events: int = MOST_EVENTS, embedded: bool = False
+) -> str:
+    """The page of a comparison of two traces, or of two folders: what changed, and both sides on one time axis."""
+    if isinstance(found, FolderDifference):
+        pairs = [(plain(one.variant), one.difference, one.problem) for one in found.variants]
+        title, many = "Before and after", True
+        sides = (("before", found.only_before), ("after", found.only_after))
+        only = [f"Only {word}: {', '.join(plain(name) for name in names)}." for word, names in sides if names]
+    else:
+        pairs = [("", found, None)]
+        title, many = f"{plain(found.before.file)} -> {plain(found.after.file)}", False
+        only = []
+    readings: list[Reading] = []
+    names: list[str] = []
+    shown = []
+    for name, one, problem in pairs:
+        part = None
+        if one is not None:
+            sides_of = reading_of(one.before), reading_of(one.after)
+            part = difference_part(one, *sides_of, (len(readings), len(readings) + 1))
+            readings += sides_of
+            names += [f"{name} {word}".strip() for word in ("before", "after")]
+        folded = many and part is not None and part["same"]
+        shown.append({"name": name, "found": part, "problem": plain(problem or ""), "folded": folded})
+    parts = [reading_part(reading, most_events=most_events // max(1, len(readings))) for reading in readings]
+    content = {
+        "title": title,
+        "headline": plain(found.summary),
+        "pairs": shown,
+        "only": only,
+        "names": names,
+        "readings": [part for _, part in parts],
+        "payloads": [packed for packed, _ in parts],
+        "data": script_json({"comparison": _strips(names, readings, difference=True), "charts": 0}),
+    }
+    return _page("difference.html.j2", content, [], embedded=embedded)
+
+
+def _strips(names: Sequence[str], readings: Sequence[Reading], *, difference: bool = False) -> dict[str, Any]:
+    """What the script needs to draw one step of each on one time axis."""
+    steps = [reading.timeline.per_step for reading in readings]
+    return {
+        "names": list(names),
+        "notes": [strip_note(reading) for reading in readings],
+        "periods": [
+            step.period_ns if reading.trace.has_device_activity else None
+            for step, reading in zip(steps, readings, strict=True)
+        ],
+        "difference": difference,
+    }
 
 
 def reading_part(
-    reading: Reading, *, outcomes: Sequence[dict[str, Any]] = (), most_events: int = MOST_EVENTS
+    reading: Reading, *, outcomes: Sequence[Outcome] = (), most_events: int = MOST_EVENTS
 ) -> tuple[str, dict[str, Any]]:
     """(the payload of a reading, what the template says of it)."""
     packed, rows = payload(reading, most=most_events)
@@ -164,9 +228,10 @@ def reading_part(
     }
 
 
-def _page(template: str, content: dict[str, Any], drawn: Sequence[Chart]) -> str:
+def _page(template: str, content: dict[str, Any], drawn: Sequence[Chart], *, embedded: bool = False) -> str:
     charts = Packer().pack({"charts": [{"id": chart.id, "items": chart.items} for chart in drawn]}) if drawn else ""
-    return render(template, {**content, "version": __version__, "chart_payload": charts}, figures=bool(drawn))
+    fixed = {"version": __version__, "chart_payload": charts, "embedded": embedded}
+    return render(template, {**content, **fixed}, figures=bool(drawn))
 
 
 def write_page(path: Path, page: str) -> None:

@@ -1,22 +1,23 @@
 // Variants side by side: one step of each on one time axis, and below that one variant on its own.
 
-async function startComparison({ names, notes, periods }) {
+async function startComparison({ names, notes, periods, difference }) {
+  if (!names.length) return;
   for (const opener of document.querySelectorAll("button[data-variant]")) {
     opener.addEventListener("click", () => showVariant(Number(opener.dataset.variant), true));
   }
   const data = await Promise.all(names.map((_, at) => dataOf(at)));
   drawStrips(document.getElementById("strips"), data, names, notes, periods);
-  await showVariant(fastest(data), false);
+  await showVariant(difference ? 1 : fastest(data), false);
 }
 
-/** The step that is drawn for a trace: of those its figures are over, the one nearest their median device time. */
+/** The step that is drawn for a trace: of those its figures are over, the first that costs what most of them do. */
 function typicalStep(data) {
-  const used = data.steps.map((step, at) => [step, at]).filter(([step]) => step.used);
+  const used = data.steps.map((step, at) => at).filter((at) => data.steps[at].used);
   if (!used.length) return null;
-  const cost = (step) => step.device_time_ns || step.cpu_time_ns;
-  const costs = used.map(([step]) => cost(step)).sort((a, b) => a - b);
-  const middle = costs[(costs.length - 1) >> 1];
-  return used.reduce((best, each) => (Math.abs(cost(each[0]) - middle) < Math.abs(cost(best[0]) - middle) ? each : best))[1];
+  const cost = (at) => data.steps[at].device_time_ns || data.steps[at].cpu_time_ns;
+  const middle = used.map(cost).sort((a, b) => a - b)[(used.length - 1) >> 1];
+  // In later steps of a device-bound run the device is further behind: the first is the easiest to read.
+  return used.find((at) => Math.abs(cost(at) - middle) <= 0.02 * middle);
 }
 
 /** [start, end] of a step's device activity (of all, without steps); null where it has none. */

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from foretrace.analysis.timeline import PerStep
     from foretrace.report.comparison import Comparison, VariantRow
+    from foretrace.report.data import Reading
 
-__all__ = ["comparison_charts", "comparison_facts", "comparison_headline", "variant_columns", "variant_note"]
+__all__ = ["comparison_charts", "comparison_facts", "comparison_headline", "strip_note", "variant_columns"]
 
 _BOUND: Final = {"device": "device", "cpu": "CPU", "mixed": "mixed", "unknown": "-"}
 _UNITS: Final = {"tensor_core": "tensor core", "cuda_core": "CUDA core", "none": "-", "unknown": "-"}
@@ -83,11 +84,11 @@ def _times(value: float) -> str:
     return f"{value:.0f}x" if value >= _TENFOLD else f"{value:.1f}x"
 
 
-def variant_note(row: VariantRow) -> str:
-    """What stands beside a variant's name over its lanes."""
-    step = row.device_step
-    if step is None:
-        return "" if row.per_step is None else f"{time_text(row.per_step.cpu_time_ns.median)} on the CPU"
+def strip_note(reading: Reading) -> str:
+    """What stands beside a name over its lanes: kernels, copies, device time and busy share of a step."""
+    step = reading.timeline.per_step
+    if not reading.trace.has_device_activity:
+        return f"{time_text(step.cpu_time_ns.median)} on the CPU"
     parts = [f"{step.kernels.value:,} kernel{'' if step.kernels.value == 1 else 's'}"]
     if step.memcpys.max:
         parts.append(f"{step.memcpys.value:,} cop{'y' if step.memcpys.value == 1 else 'ies'}")

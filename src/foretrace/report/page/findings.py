@@ -11,6 +11,7 @@ from foretrace.units import time_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from foretrace.predictions.outcome import Outcome
     from foretrace.report.data import Reading
 
 __all__ = ["finding_items", "outcome_items"]
@@ -19,7 +20,9 @@ __all__ = ["finding_items", "outcome_items"]
 def finding_items(reading: Reading) -> list[dict[str, Any]]:
     """The findings of a reading, in its order."""
     content = reading.to_json()
-    labels = {row["name"]: row["decoded"]["short"] for row in content["kernels"] if row["decoded"]}
+    labels = {
+        row["name"]: row["decoded"]["short"] for row in content["kernels"] if row["decoded"] and row["kind"] == "kernel"
+    }
     return [_finding(found, labels) for found in content["findings"]]
 
 
@@ -38,18 +41,30 @@ def _finding(found: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def outcome_items(outcomes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The outcomes of predictions, as in the JSON of ``check``."""
-    return [
-        {
-            "prediction": plain(str(item["prediction"])),
-            "outcome": plain(str(item["outcome"])),
-            "found": "" if item.get("found") is None else plain(str(item["found"])),
-            "text": plain(item.get("text") or ""),
-            "evidence": _events(item.get("evidence") or (), {}),
-        }
-        for item in outcomes
-    ]
+def outcome_items(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
+    """The outcomes of predictions, in their order."""
+    return [_outcome(outcome) for outcome in outcomes]
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    finding = outcome.finding
+    return {
+        "prediction": plain(str(outcome.prediction)),
+        "because": plain(outcome.prediction.because or ""),
+        "outcome": outcome.outcome,
+        "found": "" if outcome.outcome == "unresolved" else plain(outcome.found),
+        "text": plain(outcome.reason),
+        "finding": "" if finding is None else f"{plain(finding.title)} ({finding.code})",
+        "evidence": [
+            {
+                "event": item.event,
+                "label": plain(item.label),
+                "time": time_text(item.time_ns.median) if item.time_ns.median else "",
+                "path": " > ".join(plain(part) for part in item.path),
+            }
+            for item in outcome.evidence
+        ],
+    }
 
 
 def _lines(text: str) -> str:
