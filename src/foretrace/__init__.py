@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from foretrace.predictions import Outcome, Prediction, check, metrics
     from foretrace.report.data import Reading, reading
     from foretrace.report.html import report
+    from foretrace.sweep.results import load_sweep
+    from foretrace.sweep.run import sweep
     from foretrace.trace.load import load_trace as read
     from foretrace.trace.model import Trace
 
@@ -58,12 +60,14 @@ __all__ = [
     "decode",
     "diff",
     "findings",
+    "load_sweep",
     "metrics",
     "profile",
     "profile_callable",
     "read",
     "reading",
     "report",
+    "sweep",
 ]
 
 # Name: (module, name there). A public name is one line here, one above, and one in __all__.
@@ -78,12 +82,14 @@ _LAZY: Final[dict[str, tuple[str, str]]] = {
     "decode": ("foretrace.names.decode", "decode"),
     "diff": ("foretrace.differences", "diff"),
     "findings": ("foretrace.findings", "findings"),
+    "load_sweep": ("foretrace.sweep.results", "load_sweep"),
     "metrics": ("foretrace.predictions", "metrics"),
     "profile": ("foretrace.capture.profile", "profile"),
     "profile_callable": ("foretrace.capture.profile", "profile_callable"),
     "read": ("foretrace.trace.load", "load_trace"),
     "reading": ("foretrace.report.data", "reading"),
     "report": ("foretrace.report", "report"),
+    "sweep": ("foretrace.sweep", "sweep"),
 }
 
 

@@ -49,7 +49,8 @@ __all__ = ["CaseOptions", "Traces", "measure_case"]
 Traces = Literal["all", "winners", "none"]
 
 _WARMUP: Final = 3
-_SETTLE_NS: Final = 300_000_000  # the rounds go on until the spread is small, so a time that still moves is seen
+# Of the seconds for repeating, for each variant: a time that still moves shows in the spread, and rounds go on.
+_SETTLE_SHARE: Final = 0.15
 _TRACED_STEPS: Final = 3
 # Inputs are normal, so outputs are below about 5: a larger error than these is no rounding of the dtype.
 _MOST_ERROR: Final = {"bfloat16": 0.25, "float16": 0.25, "float32": 0.02, "float64": 1e-6}
@@ -147,6 +148,7 @@ class _Case:
         if candidate.missing is not None:
             self.give(self._row(candidate.name, status="unsupported", reason=candidate.missing))
             return None
+        settle_ns = round(1e9 * _SETTLE_SHARE * self.options.seconds)
         with warnings_heard() as said:
             try:
                 forward = candidate.build(inputs)
@@ -156,7 +158,7 @@ class _Case:
                 error = max_abs_error(output, reference)
                 del output
                 plain, _ = variant_calls(forward, inputs, upstream)
-                settle(plain, self.device, at_least=_WARMUP, at_most_ns=_SETTLE_NS)
+                settle(plain, self.device, at_least=_WARMUP, at_most_ns=settle_ns)
                 memory = peak_memory(plain, self.device)
             except (Exception, SystemExit) as raised:  # noqa: BLE001 (whatever a variant raises is its reason)
                 self.give(self._failed(candidate.name, raised, said))

@@ -64,7 +64,7 @@ def print_sweep(out: Console | None, found: Sweep, views: Views) -> None:
         if number:
             out.print()
         _print_device(out, found, device, views)
-    notes = []
+    notes = [] if found.devices else [f"{plain(found.place)} holds no rows yet."]
     if found.damaged:
         lines = count_text(found.damaged, "line")
         notes.append(
@@ -72,7 +72,7 @@ def print_sweep(out: Console | None, found: Sweep, views: Views) -> None:
         )
     if not found.finished:
         notes.append("Not everything that was asked for is measured; the same command goes on with it.")
-    if notes:
+    if notes and found.devices:
         out.print()
     for note in notes:
         _line(out, note)

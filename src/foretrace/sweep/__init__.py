@@ -24,4 +24,5 @@ class _CallableModule(ModuleType):
         return sweep(output, **options)
 
 
-sys.modules[__name__].__class__ = _CallableModule
+sweep = sys.modules[__name__]
+sweep.__class__ = _CallableModule

@@ -8,6 +8,7 @@ with it. Ray itself runs a task again when its node dies.
 from __future__ import annotations
 
 import os
+import socket
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -28,6 +29,7 @@ _RETRIES: Final = 3
 _AHEAD: Final = 2  # tasks handed to Ray for each that can run: nothing idles, and a cluster that can grow sees why
 _LEAST_AHEAD: Final = 4
 _POLL_S: Final = 5.0
+_KNOCK_S: Final = 10.0
 
 # In a process of Ray's: the session that measured the last case here, kept for the next one.
 _kept: dict[tuple[str, int, str], Session] = {}
@@ -56,8 +58,9 @@ class RayExecutor:
         if address == "local":
             options["include_dashboard"] = False
         try:
+            _knock(address)
             self._ray.init(address=address, **options)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             what = str(error).strip().splitlines() or [type(error).__name__]
             raise CaptureError(
                 f"no Ray cluster at {address!r}: {what[0].rstrip('.')}; start one with `ray start --head`, or use "
@@ -128,6 +131,13 @@ class RayExecutor:
         """Leave the cluster; what still runs for this sweep ends with that."""
         if self._ours and self._ray.is_initialized():
             self._ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Whether anybody listens at HOST:PORT, for Ray asks itself that for minutes. Raises ``OSError``."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=_KNOCK_S).close()
 
 
 def _ray() -> Any:

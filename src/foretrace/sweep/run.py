@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,19 +20,19 @@ from foretrace.capture.shapes import AttentionShape, default_shape
 from foretrace.capture.sweep_case import CaseOptions, Traces
 from foretrace.capture.sweep_row import case_name
 from foretrace.errors import UsageError
+from foretrace.report.sweep_data import Sweep
 from foretrace.sweep.axes import Grid, axis_name, axis_values
 from foretrace.sweep.case_file import read_case_file
 from foretrace.sweep.executor import CaseEnd
 from foretrace.sweep.local_executor import LocalExecutor
 from foretrace.sweep.protocol import Job, VariantRef
-from foretrace.sweep.results import Part, Plan, SweepFolder, load_sweep
+from foretrace.sweep.results import Part, Plan, SweepFolder
 from foretrace.units import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from foretrace.capture.sweep_row import SweepRow
-    from foretrace.report.sweep_data import Sweep
     from foretrace.sweep.executor import Executor
 
 __all__ = ["VARIANTS", "Progress", "run_parts", "sweep"]
@@ -139,7 +139,7 @@ def sweep(
     finally:
         executor.close()
         folder.close()
-    return replace(load_sweep(output), finished=finished)
+    return Sweep(rows=tuple(folder.rows()), place=str(output), finished=finished)
 
 
 def run_parts(

@@ -8,6 +8,7 @@ goes to standard error.
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import signal
@@ -71,6 +72,8 @@ def main(arguments: list[str]) -> None:
     except Exception as error:  # noqa: BLE001 (whatever keeps the worker from starting is what the sweep must say)
         voice.say(Sorry(str(error) if isinstance(error, ForetraceError) else f"{type(error).__name__}: {error}"))
         return
+    # Each case ends with a search for garbage; what importing torch made need not be searched every time.
+    gc.freeze()
     voice.say(Hello(about, devices))
     while (job := jobs.get()) is not None:
         voice.say(Done(_measure(job, device, about, Path(folder), voice)))
