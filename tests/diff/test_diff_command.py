@@ -118,10 +118,28 @@ def test_a_folder_against_itself_is_the_same(capsys, tmp_path):
     assert "No change in 3 variants." in out
 
 
+def test_folders_with_one_trace_each_are_compared_whatever_its_name(tmp_path):
+    for side, source in (("before", NAIVE), ("after", INPLACE)):
+        (tmp_path / side).mkdir()
+        shutil.copy(source, tmp_path / side / f"{side}.json.gz")
+    found = diff_folders(tmp_path / "before", tmp_path / "after")
+    assert [one.variant for one in found.variants] == ["before"]
+    assert found.structure_changed
+
+
+def test_a_page_of_the_difference_is_written(capsys, tmp_path):
+    code, out, err = run(capsys, NAIVE, INPLACE, "--html", tmp_path / "diff.html")
+    assert code == 0
+    assert "Memcpy DtoD" in out
+    assert "wrote" in err
+    assert "masked_fill" in (tmp_path / "diff.html").read_text(encoding="utf-8")
+
+
 def test_folders_without_a_common_variant_are_refused(tmp_path):
     for side in ("before", "after"):
         (tmp_path / side).mkdir()
-        shutil.copy(NAIVE, tmp_path / side / f"{side}.json.gz")
+        for number in range(2):
+            shutil.copy(NAIVE, tmp_path / side / f"{side}{number}.json.gz")
     with pytest.raises(MissingDataError, match="no variant in common"):
         diff_folders(tmp_path / "before", tmp_path / "after")
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from foretrace._version import __version__
+from foretrace.cli.opening import open_trace, opening_options
 from foretrace.errors import UsageError
 from foretrace.predictions import Prediction, check
 from foretrace.predictions.files import read_predictions
 from foretrace.predictions.grammar import parse
-from foretrace.trace.load import load_trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ steps. Exit codes: 0 every prediction is a hit; 1 one missed, or is unresolved b
 @click.option("--expect", "expected", multiple=True, metavar="PREDICTION", help="A prediction; may be given again.")
 @click.option("--allow-unresolved", is_flag=True, help="Do not fail for predictions the trace holds no data for.")
 @click.option("--all", "everything", is_flag=True, help="All events behind a miss, none folded.")
-@click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
+@opening_options
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON (schema 1).")
 def command(
     *,
@@ -53,8 +53,8 @@ def command(
     files: Sequence[Path],
     allow_unresolved: bool,
     everything: bool,
-    step: str | None,
     as_json: bool,
+    **opening: Any,
 ) -> int:
     """Hold predictions against TRACE: hit, miss, or unresolved. A miss says where it comes from.
 
@@ -66,7 +66,7 @@ def command(
         predictions += read_predictions(file)
     if not predictions:
         raise UsageError("nothing to check; give --expect PREDICTION or a TOML file of predictions.")
-    found = load_trace(trace, step=step)
+    found = open_trace(trace, **opening)
     outcomes = check(found, *predictions)
     if as_json:
         from foretrace.cli.read import print_json  # noqa: PLC0415 - only where JSON is asked for

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from foretrace.cli.opening import open_trace, opening_options
 from foretrace.differences import diff
 from foretrace.errors import UsageError
-from foretrace.trace.load import load_trace
+from foretrace.report.escape import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from foretrace.differences.compare import Difference
     from foretrace.differences.folders import FolderDifference
 
@@ -27,10 +33,20 @@ __all__ = ["command"]
     help="Exit with 1 when the structure, or times beyond noise, or either changed.",
 )
 @click.option("--all", "everything", is_flag=True, help="All changes, none folded.")
-@click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
+@opening_options
+@click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write it as one HTML page, both sides in lanes."
+)
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON (schema 1).")
 def command(
-    *, before: Path, after: Path, fail_on: str | None, everything: bool, step: str | None, as_json: bool
+    *,
+    before: Path,
+    after: Path,
+    fail_on: str | None,
+    everything: bool,
+    html: Path | None,
+    as_json: bool,
+    **opening: Any,
 ) -> int:
     """Say what changed from BEFORE to AFTER: counts before times, and times with their noise.
 
@@ -44,9 +60,20 @@ def command(
     if before.is_dir():
         from foretrace.differences.folders import diff_folders  # noqa: PLC0415 - few compare folders
 
-        found = diff_folders(before, after, step=step)
+        with _progress() as progress:
+            found = diff_folders(before, after, load=partial(open_trace, **opening), progress=progress)
     else:
-        found = diff(load_trace(before, step=step), load_trace(after, step=step))
+        found = diff(open_trace(before, **opening), open_trace(after, **opening))
+    if html is not None:
+        from foretrace.report.html import report  # noqa: PLC0415 - few write a page
+
+        report(found, html)
+        click.echo(f"wrote {html}", err=True)
+    if html is not None:
+        from foretrace.report.html import report  # noqa: PLC0415 - only where a page is asked for
+
+        report(found, html)
+        click.echo(f"wrote {html} ({html.stat().st_size / 1e6:.1f} MB)", err=True)
     if as_json:
         from foretrace.cli.read import print_json  # noqa: PLC0415 - only where JSON is asked for
 
@@ -54,6 +81,21 @@ def command(
     else:
         _print(found, everything=everything)
     return _exit_code(found, fail_on)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """A progress bar on standard error, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only who watches pays for it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - the same
+
+    columns = (TextColumn(" {task.description}", markup=False), BarColumn(bar_width=30), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("comparing", total=None)
+        yield lambda name, done, total: bar.update(task, description=plain(name), completed=done, total=total)
 
 
 def _print(found: Difference | FolderDifference, *, everything: bool) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from foretrace._version import __version__
+from foretrace.cli.opening import open_trace, opening_options
 from foretrace.predictions.named import metrics
-from foretrace.trace.load import load_trace
 
 __all__ = ["command"]
 
@@ -17,11 +18,11 @@ __all__ = ["command"]
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--op", metavar="NAME", help="Only what runs in ops of this name (* stands for any text).")
 @click.option("--annotation", metavar="NAME", help="Only what runs in annotations of this name.")
-@click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
+@opening_options
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON (schema 1).")
-def command(*, trace: Path, op: str | None, annotation: str | None, step: str | None, as_json: bool) -> None:
+def command(*, trace: Path, op: str | None, annotation: str | None, as_json: bool, **opening: Any) -> None:
     """Print every named number of TRACE: what `foretrace check` predicts and `foretrace diff` compares."""
-    found = load_trace(trace, step=step)
+    found = open_trace(trace, **opening)
     all_of_them = metrics(found, op=op, annotation=annotation)
     if as_json:
         from foretrace.cli.read import print_json  # noqa: PLC0415 - only where JSON is asked for

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from foretrace.trace.model import Trace
+
 __all__ = ["FolderDifference", "VariantDifference", "diff_folders"]
 
 
@@ -96,18 +98,20 @@ def diff_folders(
     before: Path,
     after: Path,
     *,
-    step: str | None = None,
+    load: Callable[[Path], Trace] = load_trace,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> FolderDifference:
-    """Compare the variants that both folders hold.
+    """Compare the variants that both folders hold; of two folders with one trace each, those two.
 
-    ``step`` makes every annotation of that name a step; ``progress`` is told (variant, number, how many).
+    ``load`` reads a trace; ``progress`` is told (variant, number, how many).
 
     Raises:
         MissingDataError: a folder holds no traces, or they have no variant in common.
         TraceFormatError: a folder's ``attention.json`` is damaged.
     """
     ours, theirs = _traces(before), _traces(after)
+    if len(ours) == len(theirs) == 1:
+        theirs = dict(zip(ours, theirs.values(), strict=True))
     common = [variant for variant in ours if variant in theirs]
     if not common:
         raise MissingDataError(
@@ -119,7 +123,7 @@ def diff_folders(
         if progress is not None:
             progress(variant, at, len(common))
         try:
-            difference = diff(load_trace(ours[variant], step=step), load_trace(theirs[variant], step=step))
+            difference = diff(load(ours[variant]), load(theirs[variant]))
             found.append(VariantDifference(variant, difference))
         except ForetraceError as error:
             found.append(VariantDifference(variant, None, str(error)))
