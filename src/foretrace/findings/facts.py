@@ -28,7 +28,6 @@ from foretrace.names.decode import decode
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
 from foretrace.trace.nesting import Forest, forest
-from foretrace.trace.raw import MISSING32
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -283,6 +282,8 @@ class Facts:
         numbers = self.trace.activities.device[self.counted]
         if not numbers.size:
             return None
+        if (numbers == numbers[0]).all():
+            return self.trace.device(int(numbers[0]))
         values, counts = np.unique(numbers, return_counts=True)
         return self.trace.device(int(values[np.argmax(counts)]))
 
@@ -312,17 +313,25 @@ class Facts:
         return activities[longest[code] >= ns]
 
     def alike(self, activities: I64) -> I64:
-        """A key for each activity: equal for equal name, grid, op, op above and input shapes.
+        """A key for each counted activity: equal for equal name, grid, thread, op, op above and input shapes.
 
         The columns are mixed into one number; two that differ get the same one by chance alone.
         """
-        acts, ops = self.trace.activities, self.trace.ops
-        owner = acts.owner[activities]
-        above = np.append(ops.parent, NONE)[owner]
-        names = np.append(self.op_names.code, NONE)
-        key = self.activity_names.code[activities].astype(np.int64)
-        shapes = np.append(ops.dims, MISSING32)[owner].astype(np.int64)
-        for column in (names[owner], names[above], shapes, acts.grid[activities, 0], acts.grid[activities, 1]):
+        return self._alike[np.searchsorted(self.counted, activities)]
+
+    @cached_property
+    def _alike(self) -> I64:
+        acts, ops, counted = self.trace.activities, self.trace.ops, self.counted
+        owner = acts.owner[counted]
+        held = owner >= 0
+        above = np.full(len(owner), NONE, np.int64)
+        above[held] = ops.parent[owner[held]]
+        key = self.activity_names.code[counted].astype(np.int64)
+        for op, column in ((owner, self.op_names.code), (above, self.op_names.code), (owner, ops.dims)):
+            known = np.full(len(op), NONE, np.int64)
+            known[op >= 0] = column[op[op >= 0]]
+            key = key * _MIXER ^ known
+        for column in (acts.grid[counted, 0], acts.grid[counted, 1], self.trace.rows.thread[acts.launch[counted]]):
             key = key * _MIXER ^ column
         return key
 

@@ -78,9 +78,11 @@ def _calls(facts: Facts) -> I64:
     wanted = facts.op_names.matching(_is_call)
     rows = trace.ops.row[facts.ops(*wanted)].astype(np.int64) if wanted else np.zeros(0, np.int64)
     annotations = trace.rows_of(Category.ANNOTATION)
-    named = np.array([_is_call(trace.name(int(row))) for row in annotations], bool) if len(annotations) else None
-    if named is not None and named.any():
-        rows = np.union1d(rows, facts.counted_rows(annotations[named]))
+    if annotations.size:
+        distinct, number = np.unique(trace.rows.name[annotations], return_inverse=True)
+        named = np.array([_is_call(trace.strings[int(name)]) for name in distinct], bool)
+        if named.any():
+            rows = np.union1d(rows, facts.counted_rows(annotations[named[number.reshape(-1)]]))
     kept: list[int] = []
     reach: dict[int, int] = {}
     order = rows[np.lexsort((-trace.rows.dur[rows], trace.rows.ts[rows]))]

@@ -55,10 +55,10 @@ def check(trace: Trace) -> Iterator[Finding]:
     beside = facts.long_ones(comm.compute[comm.touched], _RATIO * _SHORTEST_NS)
     alone = facts.long_ones(comm.compute[comm.apart], _SHORTEST_NS)
     slowed: list[tuple[float, I64, I64]] = []
-    by_key, usual_by_key = _medians(facts, beside), _medians(facts, alone)
+    by_key, usual_by_key = _by_key(facts, beside), _by_key(facts, alone)
     for key in by_key.keys() & usual_by_key.keys():
-        median, some = by_key[key]
-        usual, others = usual_by_key[key]
+        some, others = by_key[key], usual_by_key[key]
+        median, usual = (float(np.median(trace.activities.dur[members])) for members in (some, others))
         if usual >= _SHORTEST_NS and median >= _RATIO * usual:
             excess = np.maximum(0, trace.activities.dur[some] - usual).sum()
             slowed.append((float(excess), np.sort(some), np.sort(others)))
@@ -67,14 +67,14 @@ def check(trace: Trace) -> Iterator[Finding]:
         yield _finding(facts, total, sorted(slowed, key=lambda item: (-item[0], int(item[1][0]))))
 
 
-def _medians(facts: Facts, activities: I64) -> dict[int, tuple[float, I64]]:
-    """By what makes activities alike: (median duration, the activities)."""
+def _by_key(facts: Facts, activities: I64) -> dict[int, I64]:
+    """The activities by what makes them alike."""
     if not activities.size:
         return {}
-    dur, keys = facts.trace.activities.dur[activities], facts.alike(activities)
-    order = np.lexsort((dur, keys))
+    keys = facts.alike(activities)
+    order = np.argsort(keys, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(keys[order])) + 1)
-    return {int(keys[part[0]]): (float(dur[part[(len(part) - 1) // 2]]), activities[part]) for part in parts}
+    return {int(keys[part[0]]): activities[part] for part in parts}
 
 
 def _finding(facts: Facts, total: float, slowed: list[tuple[float, I64, I64]]) -> Finding:

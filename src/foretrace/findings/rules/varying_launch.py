@@ -57,20 +57,21 @@ def check(trace: Trace) -> Iterator[Finding]:
     if not members.size:
         return
     dur = trace.activities.dur[members]
-    order = np.lexsort((dur, slots))
-    members, slots, dur = members[order], slots[order], dur[order]
-    begins = np.concatenate(([0], np.flatnonzero(np.diff(slots)) + 1))
-    sizes = np.diff(np.append(begins, len(slots)))
-    lowest, highest = dur[begins], dur[begins + sizes - 1]
-    median = dur[begins + (sizes - 1) // 2]
-    varies = (sizes > 1) & (lowest >= _SHORTEST_NS) & (highest > _RATIO * lowest)
-    excess = np.add.reduceat(np.maximum(0, dur - np.repeat(median, sizes)), begins)
-    varies &= excess > 0
-    if not varies.any() or excess[varies].sum() < _SHARE * facts.step_device_ns * facts.steps:
-        return
-    worst = int(np.flatnonzero(varies)[np.argmax(excess[varies])])
-    here = members[begins[worst] : begins[worst] + sizes[worst]]
-    yield _finding(facts, int(varies.sum()), int(excess[varies].sum()), here)
+    order = np.argsort(slots, kind="stable")
+    begins = np.concatenate(([0], np.flatnonzero(np.diff(slots[order])) + 1))
+    lowest, highest = (reduced(dur[order], begins) for reduced in (np.minimum.reduceat, np.maximum.reduceat))
+    varies = np.flatnonzero((lowest >= _SHORTEST_NS) & (highest > _RATIO * lowest))
+    ends = np.append(begins[1:], len(order))
+    excess: list[tuple[int, I64]] = []
+    for at in varies:
+        here = order[begins[at] : ends[at]]
+        here = here[np.argsort(dur[here], kind="stable")]
+        over = np.maximum(0, dur[here] - dur[here[(len(here) - 1) // 2]]).sum()
+        if over:
+            excess.append((int(over), members[here]))
+    total = sum(over for over, _ in excess)
+    if excess and total >= _SHARE * facts.step_device_ns * facts.steps:
+        yield _finding(facts, len(excess), total, max(excess, key=lambda item: item[0])[1])
 
 
 def _slots(facts: Facts) -> tuple[I64, I64]:
@@ -82,17 +83,14 @@ def _slots(facts: Facts) -> tuple[I64, I64]:
     quiet = facts.long_ones(quiet, _RATIO * _SHORTEST_NS)
     if not quiet.size:
         return quiet, quiet
+    # In the order of launches: those with one key, of one thread, come step by step.
     key = facts.alike(quiet)
+    by = np.argsort(key, kind="stable")
+    key, quiet = key[by], quiet[by]
     step = acts.step[quiet]
-    # The n-th launch with this key in its step.
-    by = np.lexsort((step, key))
-    fresh = np.ones(len(by), bool)
-    fresh[1:] = (key[by][1:] != key[by][:-1]) | (step[by][1:] != step[by][:-1])
-    starts = np.flatnonzero(fresh)
+    starts = np.flatnonzero(np.append(True, (key[1:] != key[:-1]) | (step[1:] != step[:-1])))
     turn = np.arange(len(by)) - np.repeat(starts, np.diff(np.append(starts, len(by))))
-    place = np.zeros(len(by), np.int64)
-    place[by] = turn
-    slots = key * _MIXER ^ place
+    slots = key * _MIXER ^ turn
     comm = facts.communication
     if len(comm):
         # What runs beside a collective is slowed by it: that is contention, and another rule's.
