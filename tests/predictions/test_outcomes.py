@@ -249,3 +249,38 @@ def test_lines_fit(width):
         recording("m_llama_eager"), "kernels == 5", "memcpys == 0", "launches == 3", "ops == 1", "syncs == 0"
     )
     assert all(len(line) <= width for line in outcomes_text(outcomes, width=width).splitlines())
+
+
+def lost(name):
+    """A step with a kernel, and a launch whose activity is not in the file."""
+    made = Build().gpu().step(0, 0, 100).op("aten::mm", 5, 50).kernel(GEMM, 60, 5, launched=10)
+    return made.call(name, 20).load()
+
+
+@pytest.mark.parametrize(
+    ("call", "text", "expected"),
+    [
+        ("cudaLaunchKernel", "kernels == 1", "unresolved"),
+        ("cudaLaunchKernel", "kernels == 2", "unresolved"),
+        ("cudaLaunchKernel", "kernels == 3", "miss"),
+        ("cudaLaunchKernel", "kernels == 0", "miss"),
+        ("cudaLaunchKernel", "kernels >= 1", "hit"),
+        ("cudaLaunchKernel", "kernels <= 1", "unresolved"),
+        ("cudaLaunchKernel", "kernels(role=softmax) == 0", "unresolved"),
+        ("cudaLaunchKernel", "memcpys == 0", "hit"),
+        ("cudaMemcpyAsync", "memcpys == 0", "unresolved"),
+        ("cudaMemcpyAsync", "copied_bytes < 1MB", "unresolved"),
+        ("cudaMemcpyAsync", "kernels == 1", "hit"),
+        ("cudaMemsetAsync", "memsets == 0", "unresolved"),
+        ("cudaLaunchKernel", "device_time < 1ms", "unresolved"),
+        ("cudaLaunchKernel", "device_time > 1us", "hit"),
+        ("cudaLaunchKernel", "device_time > 1ms", "unresolved"),
+        ("cudaLaunchKernel", "launches == 2", "hit"),
+        ("cudaLaunchKernel", "op aten::mm kernels == 1", "unresolved"),
+    ],
+)
+def test_what_was_launched_and_not_recorded_is_no_pass(call, text, expected):
+    (found,) = check(lost(call), text)
+    assert found.outcome == expected
+    if expected == "unresolved":
+        assert call in found.reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -158,9 +159,20 @@ def _verdict(prediction: Prediction, metric: Metric) -> Verdict:
         return "hit" if prediction.admits_text(value) else "miss"
     if isinstance(value, Count):
         values = figure.values or (value.value,)
-        return "hit" if all(prediction.admits(one) for one in values) else "miss"
+        held = all(prediction.admits(one) for one in values)
+        if figure.more:
+            # What was launched and not recorded may be there as well: of bytes nobody knows how many.
+            most = [
+                one + (more if metric.unit is Unit.COUNT else more and math.inf)
+                for one, more in zip(values, figure.more, strict=True)
+            ]
+            if held is not all(prediction.admits(one) for one in most):
+                return "unresolved"
+        return "hit" if held else "miss"
     number = metric.number
     if number is None:
+        return "unresolved"
+    if any(figure.more) and prediction.admits(number) is not prediction.admits(math.inf):
         return "unresolved"
     if figure.low is not None and figure.high is not None:
         ends = {prediction.admits(figure.low), prediction.admits(figure.high)}

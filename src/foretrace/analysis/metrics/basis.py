@@ -12,6 +12,7 @@ import numpy as np
 from foretrace.analysis.dispatch.recorded import AttentionCall, attention_calls
 from foretrace.analysis.paths import Paths, paths
 from foretrace.analysis.timeline import Timeline, timeline
+from foretrace.analysis.trust.links import launches_without_activity
 from foretrace.names.decode import decode
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
@@ -120,6 +121,11 @@ class Ground:
         """(the distinct interned names of activities, for each activity which of them it has)."""
         names, inverse = np.unique(self.trace.rows.name[self.trace.activities.row], return_inverse=True)
         return names.astype(np.int64), inverse.astype(np.int64)
+
+    @cached_property
+    def lost_launches(self) -> I64:
+        """Rows of the launches whose activity is not in the file."""
+        return launches_without_activity(self.trace)
 
     @cached_property
     def attention_calls(self) -> list[AttentionCall]:

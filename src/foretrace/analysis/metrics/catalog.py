@@ -60,6 +60,8 @@ class Definition:
     """The conditions that choose its events."""
     narrows: bool = True
     """It can be narrowed to an op or an annotation."""
+    counts: tuple[Category, ...] | None = None
+    """The kinds of device activity it counts; None is all of them."""
     whole: bool = False
     """It is of the whole recording, not of a step."""
     listed: bool = True
@@ -79,11 +81,12 @@ _ALL: Final = (
                Needs.NOTHING, narrows=False, whole=True),
     Definition("calls", Unit.COUNT, "Calls of the op or annotation that figures are narrowed to.", counts.calls,
                Needs.NOTHING, listed=False),
-    Definition("kernels", Unit.COUNT, "Kernels.", counts.activity_count(Category.KERNEL), takes=KERNEL),
+    Definition("kernels", Unit.COUNT, "Kernels.", counts.activity_count(Category.KERNEL), takes=KERNEL,
+               counts=(Category.KERNEL,)),
     Definition("memcpys", Unit.COUNT, "Copies by the driver, in any direction.",
-               counts.activity_count(Category.MEMCPY), takes=COPY),
+               counts.activity_count(Category.MEMCPY), takes=COPY, counts=(Category.MEMCPY,)),
     Definition("memsets", Unit.COUNT, "Fills by the driver.", counts.activity_count(Category.MEMSET),
-               takes=("pattern", "regex", "launch")),
+               takes=("pattern", "regex", "launch"), counts=(Category.MEMSET,)),
     Definition("launches", Unit.COUNT, "Runtime calls that enqueue device work.", counts.launches, Needs.CALLS, NAME),
     Definition("syncs", Unit.COUNT, "Runtime calls in which the host waits for the device.", counts.syncs, Needs.CALLS,
                NAME),
@@ -99,18 +102,21 @@ _ALL: Final = (
     Definition("lag", Unit.NS, "Longest wait between a launch and its activity.", times.lag, narrows=False),
     Definition("bound", Unit.TEXT, "What limits a step: device, cpu or mixed.", times.bound, narrows=False),
     *(
-        Definition(f"memcpys_{way.lower()}", Unit.COUNT, f"Memcpys {text}.", counts.copies(way), takes=NAME)
+        Definition(f"memcpys_{way.lower()}", Unit.COUNT, f"Memcpys {text}.", counts.copies(way), takes=NAME,
+                   counts=(Category.MEMCPY,))
         for way, text in _WAYS.items()
     ),
     *(
         Definition(f"copied_bytes_{way.lower()}", Unit.BYTES, f"Bytes that memcpys move {text}.",
-                   counts.copied_bytes(way), takes=NAME)
+                   counts.copied_bytes(way), takes=NAME, counts=(Category.MEMCPY,))
         for way, text in _WAYS.items()
     ),
-    Definition("copied_bytes", Unit.BYTES, "Bytes that all memcpys move.", counts.copied_bytes(), takes=COPY),
+    Definition("copied_bytes", Unit.BYTES, "Bytes that all memcpys move.", counts.copied_bytes(), takes=COPY,
+               counts=(Category.MEMCPY,)),
     Definition("tensor_core_share", Unit.SHARE, "Share of GEMM and attention time that runs on tensor cores.",
                tensor_core_share, takes=KERNEL),
-    Definition("fp32_cuda_core_gemms", Unit.COUNT, "GEMM kernels in fp32 on CUDA cores.", fp32_gemms, takes=KERNEL),
+    Definition("fp32_cuda_core_gemms", Unit.COUNT, "GEMM kernels in fp32 on CUDA cores.", fp32_gemms, takes=KERNEL,
+               counts=(Category.KERNEL,)),
     Definition("attention_calls", Unit.COUNT, "Attention calls.", counts.attention_calls, Needs.OPS),
     Definition("backend", Unit.TEXT, "What computed the attention calls.", backend, Needs.OPS),
     Definition("peak_memory", Unit.BYTES, "The most that PyTorch's allocator held at once.", peak_memory,

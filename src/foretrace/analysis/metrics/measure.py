@@ -11,16 +11,18 @@ import numpy as np
 from foretrace.analysis.copies import DIRECTIONS
 from foretrace.analysis.metrics.basis import Ground
 from foretrace.analysis.metrics.catalog import CATALOG, Definition, Needs
-from foretrace.analysis.metrics.metric import Metric, absent
+from foretrace.analysis.metrics.metric import Figure, Metric, absent
 from foretrace.analysis.metrics.quantity import Quantity, Scope, Select
 from foretrace.analysis.trust.contents import no_device_activity, no_events
 from foretrace.errors import UsageError
 from foretrace.names.decoded import ROLES
 from foretrace.trace.kineto import Category
+from foretrace.units import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from foretrace.analysis.metrics.basis import Basis
     from foretrace.trace.model import Trace
 
 __all__ = ["Metrics", "complaint", "ground_of", "measure", "metrics"]
@@ -89,9 +91,33 @@ def measure(trace: Trace, quantity: Quantity) -> Metric:
         return Metric(quantity, definition.unit, text, absent(lacking), per)
     basis = ground.basis(quantity.scope)
     figure = definition.measure(basis, quantity.select)
+    if Needs.DEVICE in definition.needs and figure.values:
+        figure = _with_lost_launches(basis, definition, figure)
     if quantity.scope is not None and not basis.calls.size:
         figure = replace(figure, vacuous=True, note=_never_ran(ground, quantity.scope))
     return Metric(quantity, definition.unit, text, figure, per)
+
+
+def _with_lost_launches(basis: Basis, definition: Definition, figure: Figure) -> Figure:
+    """The figure with what may be missing from it: launches in its steps and scope without activity in the file."""
+    trace = basis.trace
+    rows = basis.rows(basis.ground.lost_launches)
+    if definition.counts is not None:
+        kinds = [_kind_of_call(trace.name(int(row))) for row in rows]
+        rows = rows[np.array([kind in definition.counts for kind in kinds], bool)]
+    if not rows.size:
+        return figure
+    more = np.bincount(basis.ground.row_slot(rows), minlength=basis.ground.slots)
+    names = ", ".join(dict.fromkeys(trace.name(int(row)) for row in rows))
+    launches = count_text(len(rows), "launch has", "launches have")
+    note = f"{launches} no device activity in the file ({names}), so that there may be more than was recorded."
+    return replace(figure, more=tuple(more.tolist()), note=f"{figure.note} {note}".strip())
+
+
+def _kind_of_call(name: str) -> Category:
+    """What kind of activity a runtime call launches."""
+    lower = name.lower()
+    return Category.MEMSET if "memset" in lower else Category.MEMCPY if "memcpy" in lower else Category.KERNEL
 
 
 def _never_ran(ground: Ground, scope: Scope) -> str:

@@ -43,6 +43,8 @@ class Figure:
     """Where the trace leaves room: the least it can be ..."""
     high: float | None = None
     """... and the most."""
+    more: tuple[int, ...] = ()
+    """How many launches in each step have no activity in the file: so many more there may be. Empty where none has."""
     note: str = ""
     """What to know of the value, in one sentence."""
     vacuous: bool = False

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from foretrace.trace.model import Trace
     from foretrace.trace.raw import I64
 
-__all__ = ["external_ids", "graph_replay", "missing_activity", "outside_steps", "unlinked_activity"]
+__all__ = [
+    "external_ids",
+    "graph_replay",
+    "launches_without_activity",
+    "missing_activity",
+    "outside_steps",
+    "unlinked_activity",
+]
 
 
 def unlinked_activity(trace: Trace, steps: Timeline) -> Doubt | None:
@@ -76,7 +83,7 @@ def missing_activity(trace: Trace, _steps: Timeline) -> Doubt | None:
     """Launches whose activity is not in the file."""
     if not trace.has_device_activity:
         return None
-    missing = _without_activity(trace)
+    missing = launches_without_activity(trace)
     if not missing.size:
         return None
     names = Counter(trace.name(int(row)) for row in missing)
@@ -90,7 +97,7 @@ def missing_activity(trace: Trace, _steps: Timeline) -> Doubt | None:
     )
 
 
-def _without_activity(trace: Trace) -> I64:
+def launches_without_activity(trace: Trace) -> I64:
     """Launches with no activity, less those inside another launch and those that a graph capture only recorded."""
     rows = trace.rows
     pointed = np.zeros(len(rows), bool)
