@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import foretrace
+from foretrace.cli import cli
 from foretrace.differences.folders import diff_folders
 from foretrace.errors import UsageError
 from foretrace.report.html import report
@@ -115,6 +117,15 @@ def test_before_and_after_say_what_changed_and_lead_to_it(difference, opened, ke
         page.locator('.variant[data-reading="0"] .event-panel h3').wait_for()
         assert "Memcpy DtoD" in page.locator('.variant[data-reading="0"] .event-panel h3').inner_text()
         assert page.troubles == []
+
+
+def test_diff_writes_the_page(tmp_path):
+    page = tmp_path / "diff.html"
+    files = [str(H200 / f"{name}.json.gz") for name in ("p3_naive", "p3_inplace")]
+    result = CliRunner().invoke(cli, ["diff", *files, "--html", str(page)])
+    assert result.exit_code == 0
+    assert f"wrote {page}" in result.stderr
+    assert "p3_naive.json.gz -&gt; p3_inplace.json.gz" in page.read_text(encoding="utf-8")
 
 
 def test_folders_of_variants_are_compared_on_one_page(tmp_path, opened):
