@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -14,12 +16,13 @@ from foretrace.trace.load import load_trace
 from foretrace.trace.source import MAX_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from foretrace.trace.model import Trace
 
-__all__ = ["SizeType", "open_trace", "opening_options"]
+__all__ = ["SizeType", "open_trace", "opening", "opening_options"]
 
 _SCALES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*\Z", re.IGNORECASE)
@@ -72,3 +75,10 @@ def open_trace(path: Path, *, step: str | None = None, strict: bool = False, max
         path = paths[0]
     with reading_progress(path) as progress:
         return load_trace(path, step=step, strict=strict, max_size=max_size, progress=progress)
+
+
+@contextmanager
+def opening(path: Path, **how: Any) -> Iterator[Future[Trace]]:
+    """Open a trace in another thread: its ``result()`` is what ``open_trace`` returns or raises."""
+    with ThreadPoolExecutor(1, thread_name_prefix="foretrace-open") as pool:
+        yield pool.submit(open_trace, path, **how)

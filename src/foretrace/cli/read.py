@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foretrace._version import __version__
-from foretrace.cli.fail_on import complain_of, failing_codes
-from foretrace.cli.opening import open_trace, opening_options
-from foretrace.report.data import SCHEMA, Reading, reading
+from foretrace.cli.opening import open_trace, opening, opening_options
 from foretrace.trace.folder import load_all, trace_paths
 from foretrace.trace.source import members
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from foretrace.report.data import Reading
 
 __all__ = ["command", "print_json"]
 
@@ -60,21 +60,26 @@ def command(
     ignore: tuple[str, ...],
     fail_on: tuple[str, ...],
     csv_folder: Path | None,
-    **opening: Any,
+    **how: Any,
 ) -> int:
     """Read TRACE: can it be trusted, what is a step, which kernels and ops take the time, what is odd.
 
     TRACE is a file (plain, gzip, zstd, zip or tar, told by its content), ARCHIVE:MEMBER, - for standard input, or a
     folder or archive with the traces of a job's ranks.
     """
-    failing = failing_codes(fail_on)
     several = (
         trace_paths(trace) if trace.is_dir() else [Path(name) for name in members(trace)] if trace.is_file() else []
     )
     if len(several) > 1:
-        _read_ranks(trace, several, as_json=as_json, opening=opening)
+        _read_ranks(trace, several, as_json=as_json, how=how)
         return 0
-    found = reading(open_trace(trace, **opening), select=select, ignore=ignore)
+    with opening(trace, **how) as coming:
+        # Loaded while the file is read: together they take as long as the slower one.
+        from foretrace.cli.fail_on import complain_of, failing_codes  # noqa: PLC0415
+        from foretrace.report.data import reading  # noqa: PLC0415
+
+        failing = failing_codes(fail_on)
+        found = reading(coming.result(), select=select, ignore=ignore)
     if csv_folder is not None:
         for path in found.write_csv(csv_folder):
             click.echo(f"wrote {path}", err=True)
@@ -86,10 +91,11 @@ def command(
     return complain_of(found.examination, failing)
 
 
-def _read_ranks(place: Path, paths: list[Path], *, as_json: bool, opening: dict[str, Any]) -> None:
+def _read_ranks(place: Path, paths: list[Path], *, as_json: bool, how: dict[str, Any]) -> None:
     from foretrace.analysis.ranks import ranks  # noqa: PLC0415 - only for folders
+    from foretrace.report.data import SCHEMA  # noqa: PLC0415 - the same
 
-    content = load_all(place, paths, lambda path: open_trace(path, **opening))
+    content = load_all(place, paths, lambda path: open_trace(path, **how))
     found = ranks(content.traces)
     if as_json:
         print_json({"schema": SCHEMA, "foretrace": __version__, **found.to_json(), "refused": content.refused})
