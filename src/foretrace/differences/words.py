@@ -15,6 +15,8 @@ __all__ = [
     "ENGINE",
     "UNIT_WORDS",
     "amount_text",
+    "change_details",
+    "change_text",
     "counted",
     "facts_text",
     "from_to_text",
@@ -141,3 +143,31 @@ def range_text(time: Spread) -> str:
         return ""
     number, _, unit = low.rpartition(" ")
     return f"{number if high.endswith(' ' + unit) else low} to {high}"
+
+
+def change_text(change: Change) -> str:
+    """What changed, with its number a step where that is not one: ``Memcpy DtoD, 268 MB, 1 -> 0 a step``."""
+    text = thing_text(change)
+    if change.change == "renamed" and change.name_after is not None:
+        there = thing_text(change, after=True)
+        text = text if there == text else f"{text} -> {there}"
+    if change.before == change.after:
+        return text if change.before == 1 else f"{text}, {amount_text(change.before)} a step"
+    return f"{text}, {amount_text(change.before)} -> {amount_text(change.after)} a step"
+
+
+def change_details(change: Change) -> list[str]:
+    """Where it comes from, what its name says otherwise, what launches it now: a line each."""
+    where = where_text(change.ops) or " > ".join(change.path)
+    lines = []
+    if change.path_after is not None and change.moved:
+        there = where_text(change.ops_after) or " > ".join(change.path_after)
+        lines += [f"from {where or 'outside any op'}", f"to   {there or 'outside any op'}"]
+    elif where:
+        lines.append(f"under {where}")
+    facts = facts_text(change) if change.kind == "kernel" else ""
+    if facts:
+        lines.append(facts)
+    if change.launch is not None and change.launch[0] and change.launch[1]:
+        lines.append(f"launched by {change.launch[1]} instead of {change.launch[0]}")
+    return lines

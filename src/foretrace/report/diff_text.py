@@ -9,13 +9,13 @@ from rich.text import Text
 
 from foretrace.analysis.spelling import range_key
 from foretrace.differences.noise import KERNEL_MARGIN
-from foretrace.differences.words import amount_text, facts_text, percent_text, range_text, thing_text, where_text
+from foretrace.differences.words import amount_text, change_details, change_text, percent_text, range_text
 from foretrace.report.console import Column, print_grid
 from foretrace.report.escape import ellipsis, plain
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
@@ -133,20 +133,10 @@ def _counts(out: Console, found: Difference) -> None:
 def _activities(out: Console, changes: Sequence[Change], limit: int | None) -> None:
     shown = changes if limit is None else changes[:limit]
     for change in shown:
-        _head(out, change.change, plain(_activity_text(change)), _cost(change))
-        for line in _details(change):
+        _head(out, change.change, plain(change_text(change)), _cost(change))
+        for line in change_details(change):
             _under(out, plain(line))
     _rest(out, changes[len(shown) :], "more such change")
-
-
-def _activity_text(change: Change) -> str:
-    text = thing_text(change)
-    if change.change == "renamed" and change.label != change.label_after:
-        text = f"{text} -> {thing_text(change, after=True)}"
-    number = (change.before, change.after)
-    if number[0] == number[1]:
-        return text if number[0] == 1 else f"{text}, {amount_text(number[0])} a step"
-    return f"{text}, {amount_text(number[0])} -> {amount_text(number[1])} a step"
 
 
 def _cost(change: Change) -> str:
@@ -155,21 +145,6 @@ def _cost(change: Change) -> str:
     if abs(change.time_ns) <= (least if change.change in ("moved", "renamed", "launch") else 0):
         return ""
     return ("+" if change.time_ns > 0 else "-") + time_text(abs(change.time_ns))
-
-
-def _details(change: Change) -> Iterable[str]:
-    where = where_text(change.ops) or " > ".join(change.path)
-    if change.path_after is not None and change.moved:
-        there = where_text(change.ops_after) or " > ".join(change.path_after)
-        yield f"from {where or 'outside any op'}"
-        yield f"to   {there or 'outside any op'}"
-    elif where:
-        yield f"under {where}"
-    facts = facts_text(change)
-    if facts:
-        yield facts
-    if change.launch is not None and change.launch[0] and change.launch[1]:
-        yield f"launched by {change.launch[1]} instead of {change.launch[0]}"
 
 
 def _ranges(out: Console, changes: Sequence[Change], limit: int | None) -> None:

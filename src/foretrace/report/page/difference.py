@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from foretrace.differences.words import amount_text, facts_text, percent_text, range_text, thing_text, where_text
+from foretrace.differences.words import amount_text, change_details, change_text, percent_text, range_text
 from foretrace.report.escape import plain
 from foretrace.units import time_text
 
@@ -70,35 +70,11 @@ def _time(time: TimeChange) -> dict[str, Any]:
 def _change(change: Change, readings: tuple[Reading, Reading], numbers: tuple[int, int]) -> dict[str, Any]:
     return {
         "word": change.change,
-        "text": plain(_text(change)),
+        "text": plain(change_text(change)),
         "cost": f"{'+' if change.time_ns > 0 else '-'}{time_text(abs(change.time_ns))}" if change.time_ns else "",
-        "details": [plain(line) for line in _details(change)],
+        "details": [plain(line) for line in change_details(change)],
         "links": _links(change, readings, numbers),
     }
-
-
-def _text(change: Change) -> str:
-    text = thing_text(change)
-    if change.change == "renamed" and change.name_after is not None:
-        there = thing_text(change, after=True)
-        text = text if there == text else f"{text} -> {there}"
-    if change.before == change.after:
-        return text if change.before == 1 else f"{text}, {amount_text(change.before)} a step"
-    return f"{text}, {amount_text(change.before)} -> {amount_text(change.after)} a step"
-
-
-def _details(change: Change) -> list[str]:
-    lines = []
-    where = where_text(change.ops) or " > ".join(change.path)
-    if change.path_after is not None and change.moved:
-        there = where_text(change.ops_after) or " > ".join(change.path_after)
-        lines += [f"from {where or 'outside any op'}", f"to {there or 'outside any op'}"]
-    elif where:
-        lines.append(f"under {where}")
-    lines += [facts_text(change)] if change.kind == "kernel" and facts_text(change) else []
-    if change.launch is not None and change.launch[0] and change.launch[1]:
-        lines.append(f"launched by {change.launch[1]} instead of {change.launch[0]}")
-    return lines
 
 
 def _links(change: Change, readings: tuple[Reading, Reading], numbers: tuple[int, int]) -> list[dict[str, Any]]:
