@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from foretrace.predictions import Outcome, Prediction, check, metrics
     from foretrace.report.data import Reading, reading
     from foretrace.report.html import report
+    from foretrace.sweep.recommend import recommend
     from foretrace.sweep.results import load_sweep
     from foretrace.sweep.run import sweep
     from foretrace.trace.load import load_trace as read
@@ -66,6 +67,7 @@ __all__ = [
     "profile_callable",
     "read",
     "reading",
+    "recommend",
     "report",
     "sweep",
 ]
@@ -88,6 +90,7 @@ _LAZY: Final[dict[str, tuple[str, str]]] = {
     "profile_callable": ("foretrace.capture.profile", "profile_callable"),
     "read": ("foretrace.trace.load", "load_trace"),
     "reading": ("foretrace.report.data", "reading"),
+    "recommend": ("foretrace.sweep.recommend", "recommend"),
     "report": ("foretrace.report", "report"),
     "sweep": ("foretrace.sweep", "sweep"),
 }

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("diff", "Say what changed between two traces: counts before times."),
     "metrics": ("metrics", "Print every named number of a trace."),
     "calibrate": ("calibrate", "Measure this card's copy bandwidth and matrix rates, for the roofline."),
+    "recommend": ("recommend", "Say which attention backend to pin for a shape, by measured evidence."),
     "kernel": ("kernel", "Take a kernel name apart, token by token."),
 }
 
