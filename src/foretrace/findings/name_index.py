@@ -6,17 +6,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import numpy.typing as npt
+
     from foretrace.trace.raw import I32, I64
 
-__all__ = ["Bools", "NameIndex"]
+    # A column of yes and no.
+    Bools = npt.NDArray[np.bool_]
 
-Bools = npt.NDArray[np.bool_]
-"""A column of yes and no."""
+__all__ = ["NameIndex"]
 
 _NARROW = 1 << 16
 

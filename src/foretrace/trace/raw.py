@@ -7,15 +7,20 @@ interned: a column of text holds positions in ``strings``. A value the file does
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    I32 = npt.NDArray[np.int32]
+    I64 = npt.NDArray[np.int64]
+    U8 = npt.NDArray[np.uint8]
+    F64 = npt.NDArray[np.float64]
 
 __all__ = [
-    "I32",
-    "I64",
     "MISSING",
     "MISSING32",
     "MISSING_FLOAT",
@@ -28,14 +33,9 @@ __all__ = [
     "RowColumns",
 ]
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-F64 = npt.NDArray[np.float64]
-
-MISSING: Final = int(np.iinfo(np.int64).min)
-MISSING32: Final = int(np.iinfo(np.int32).min)
-MISSING_FLOAT: Final = float(np.finfo(np.float64).min)
+MISSING: Final = -(2**63)
+MISSING32: Final = -(2**31)
+MISSING_FLOAT: Final = -sys.float_info.max
 
 
 @dataclass(frozen=True)
