@@ -35,6 +35,8 @@ class Change:
     role: str | None = None
     """Of a kernel: what it computes."""
     role_after: str | None = None
+    library_after: str | None = None
+    """Who wrote the kernel that is there after."""
     time_before_ns: float | None = None
     """Device time a step; None for ops and annotations."""
     time_after_ns: float | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -42,7 +43,7 @@ def conditions(before: Side, after: Side) -> tuple[list[Condition], list[str]]:
     same: list[str] = []
     for code, word, ours, theirs in (
         ("device", "device", _devices(before.trace), _devices(after.trace)),
-        ("dtype", "dtype", _dtypes(before), _dtypes(after)),
+        ("dtype", "dtype", _dtype(before), _dtype(after)),
     ):
         if ours is None or theirs is None:
             continue
@@ -86,11 +87,16 @@ def _tensors(text: str) -> list[str]:
     return [part if part.endswith("]") else part + "]" for part in parts if "[" in part]
 
 
-def _dtypes(side: Side) -> str | None:
-    """The floating-point dtypes that go into the outermost ops."""
-    found = Counter(tensor.partition("[")[0] for _, text in side.outer_inputs for tensor in _tensors(text))
-    used = [dtype for dtype in _FLOATS if found[dtype]]
-    return ", ".join(used) or None
+def _short(text: str) -> str:
+    """Shapes with equal neighbours counted: ``3 x bf16[8,16,1024,64]``."""
+    runs = [(tensor, len(list(some))) for tensor, some in groupby(_tensors(text))]
+    return ", ".join(f"{number} x {tensor}" if number > 1 else tensor for tensor, number in runs)
+
+
+def _dtype(side: Side) -> str | None:
+    """The floating-point dtype that goes in first."""
+    dtypes = (tensor.partition("[")[0] for _, text in side.outer_inputs for tensor in _tensors(text))
+    return next((dtype for dtype in dtypes if dtype in _FLOATS), None)
 
 
 def _shapes(before: Side, after: Side) -> Condition | bool:
@@ -101,7 +107,7 @@ def _shapes(before: Side, after: Side) -> Condition | bool:
     common, other, example = _compare_ops(ours, theirs)
     if common and other >= _MOST * common and example is not None:
         name, was, now = example
-        return Condition("shapes", was, now, f"Different shapes: {name} {was} -> {now}.")
+        return Condition("shapes", was, now, f"Different shapes: {name} {_short(was)} -> {_short(now)}.")
     if common:
         return True
     have = [{tensor for _, text in side for tensor in _tensors(text)} for side in (ours, theirs)]
@@ -110,7 +116,7 @@ def _shapes(before: Side, after: Side) -> Condition | bool:
     if have[0] & have[1]:
         return True
     was, now = ours[0][1], theirs[0][1]
-    return Condition("shapes", was, now, f"Different shapes: the first op takes {was} -> {now}.")
+    return Condition("shapes", was, now, f"Different shapes: the first op takes {_short(was)} -> {_short(now)}.")
 
 
 def _compare_ops(

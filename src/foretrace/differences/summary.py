@@ -9,12 +9,14 @@ from foretrace.differences.words import (
     UNIT_WORDS,
     amount_text,
     counted,
+    facts_text,
     from_to_text,
     number_words,
     percent_text,
     thing_text,
     where_text,
 )
+from foretrace.trace.kineto import GRAPH_LAUNCHES
 from foretrace.units import bytes_text
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ __all__ = ["summary"]
 _ALL: Final = (0.9, 1.1)
 _MOST: Final = (0.6, 1.4)
 _ADDING_OPS: Final = ("aten::addmm", "aten::baddbmm", "aten::addmv")
+_INDUCTOR: Final = "Inductor Triton"
+_FACTS_ROOM: Final = 60
 _NOUNS: Final = {"gemm": "GEMM", "convolution": "convolution"}
 _ATTENTION: Final = ("attention_forward", "attention_backward", "attention_decode")
 
@@ -44,7 +48,8 @@ def summary(found: Difference) -> str:
     parts = _structure_words(found) if found.structure_changed else ["The structure is the same"]
     times = _time_words(found)
     sentence = "; ".join([", ".join(parts), times] if times else [", ".join(parts)])
-    return sentence[0].upper() + sentence[1:] + "."
+    first = sentence.partition(" ")[0]
+    return (sentence[0].upper() + sentence[1:] if first.isalpha() else sentence) + "."
 
 
 def _structure_words(found: Difference) -> list[str]:
@@ -150,19 +155,51 @@ def _counts_words(found: Difference) -> list[str]:
         if name in found.counts:
             ours, theirs = found.counts[name]
             if ours.value != theirs.value:
-                words.append(f"{counted(ours.value, noun, plural)} a step became {amount_text(theirs.value)}")
+                words.append(_number_words(ours.value, theirs.value, noun, plural))
     units = _units_words([c for c in found.activities if c.change == "renamed" and "unit" in c.facts])
     if units:
         words.append(units)
-    elif not words:
+    fused = _inductor_words(found)
+    if fused:
+        words.append(fused)
+    if not words:
         renamed = [c for c in found.activities if c.change == "renamed"]
         if renamed:
-            first = renamed[0]
-            words.append(f"{thing_text(first)} became {thing_text(first, after=True)}")
+            words.append(_renamed_words(renamed[0]))
         moved = [c for c in found.activities if c.change in ("moved", "launch")]
         if moved and not renamed:
             words.append(_same_kernels(found, moved))
     return [word for word in words if word]
+
+
+def _number_words(before: float, after: float, noun: str, plural: str) -> str:
+    """``5 kernels a step became 20``, ``one copy a step is gone``."""
+    if before and after:
+        return f"{counted(before, noun, plural)} a step became {amount_text(after)}"
+    number = before or after
+    return (
+        f"{number_words(number)} {noun if number == 1 else plural} a step {'is' if number == 1 else 'are'} "
+        f"{'new' if after else 'gone'}"
+    )
+
+
+def _renamed_words(change: Change) -> str:
+    if change.label != change.label_after:
+        return f"{thing_text(change)} became {thing_text(change, after=True)}"
+    facts = facts_text(change)
+    told = facts if len(facts) <= _FACTS_ROOM else "its name says in what"
+    return f"another {thing_text(change)} runs ({told})"
+
+
+def _inductor_words(found: Difference) -> str:
+    """Kernels that torch.compile fused."""
+    fused = [c for c in found.activities if c.library_after == _INDUCTOR and c.change in ("new", "renamed")]
+    fused = [c for c in fused if c.change == "new" or "library" in c.facts]
+    new = sum(c.after for c in fused)
+    gone = sum(c.before for c in found.activities if (c.change == "gone" and c.kind == "kernel") or c in fused)
+    if not new or not gone:
+        return ""
+    return f"{number_words(gone)} kernel{'s' if gone != 1 else ''} fused into {number_words(new)} by torch.compile"
 
 
 def _units_words(changes: Sequence[Change]) -> str:
@@ -188,6 +225,9 @@ def _same_kernels(found: Difference, moved: Sequence[Change]) -> str:
     if all(change.change == "launch" for change in moved):
         was, now = moved[0].launch or (None, None)
         return f"{kernels}, launched by {now} instead of {was}"
+    after = {change.launch[1] for change in moved if change.launch is not None}
+    if after and len(after) == 1 and str(next(iter(after))).startswith(tuple(GRAPH_LAUNCHES)):
+        return f"{kernels}, now replayed by {next(iter(after))}"
     place = "from inside a compiled region" if compiled else "from another op"
     ops = found.counts.get("ops")
     shrunk = ""
