@@ -12,12 +12,15 @@ from setuptools import Extension, setup
 # The stable ABI: one build serves every later Python. Free-threaded builds have none.
 STABLE = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
+SOURCES = ("module", "scanner", "rows", "values", "members", "step", "text", "number", "nest")
+HEADERS = ("scanner", "event", "step", "text", "number", "nest")
+
 scanner = Extension(
     "foretrace.trace._scan",
-    sources=["scanner/module.c", "scanner/scanner.c", "scanner/text.c", "scanner/number.c", "scanner/nest.c"],
-    depends=["scanner/scanner.h", "scanner/text.h", "scanner/number.h", "scanner/nest.h"],
+    sources=[f"scanner/{name}.c" for name in SOURCES],
+    depends=[f"scanner/{name}.h" for name in HEADERS],
     define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
-    extra_compile_args=[] if os.name == "nt" else ["-std=c11", "-O3"],
+    extra_compile_args=[] if os.name == "nt" else ["-std=c11", "-O3", "-fvisibility=hidden"],
     py_limited_api=STABLE,
     optional=True,
 )
