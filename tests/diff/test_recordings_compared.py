@@ -231,32 +231,42 @@ def test_the_naive_pair_reads_like_this():
         (
             "p3_naive",
             "p3_naive_compiled",
-            "5 kernels a step became 3, one copy a step is gone, three kernels fused into one by torch.compile; "
-            "device time 1.065 to 0.325 ms (-69 %), CPU time 0.428 to 0.257 ms (-40 %).",
+            (
+                "5 kernels a step became 3, one copy a step is gone, three kernels fused into one by torch.compile; "
+                "device time 1.065 to 0.325 ms (-69 %), CPU time 0.428 to 0.257 ms (-40 %)."
+            ),
         ),
         (
             "p3_inplace",
             "x_cudagraph_inplace",
-            "The same six kernels, now replayed by cudaGraphLaunch; device time 0.937 to 0.997 ms (+6.4 %), "
-            "CPU time 0.298 to 0.030 ms (-90 %).",
+            (
+                "The same six kernels, now replayed by cudaGraphLaunch; device time 0.937 to 0.997 ms (+6.4 %), "
+                "CPU time 0.298 to 0.030 ms (-90 %)."
+            ),
         ),
         (
             "p3_inplace",
             "x_item_sync",
-            "5 kernels a step became 6, one copy a step is new, one sync a step is new; device time within noise, "
-            "CPU time 0.298 to 1.109 ms (x3.7).",
+            (
+                "5 kernels a step became 6, one copy a step is new, one sync a step is new; device time within noise, "
+                "CPU time 0.298 to 1.109 ms (x3.7)."
+            ),
         ),
         (
             "x_fp32_matmul",
             "x_tf32_matmul",
-            "One GEMM went from fp32 on CUDA cores to tf32 on tensor cores; device time 0.339 to 0.048 ms (-86 %): "
-            "all of it is tf32 GEMM 128x256, cuBLAS.",
+            (
+                "One GEMM went from fp32 on CUDA cores to tf32 on tensor cores; device time 0.339 to 0.048 ms (-86 %): "
+                "all of it is tf32 GEMM 128x256, cuBLAS."
+            ),
         ),
         (
             "p3_sdpa_flash",
             "p3_sdpa_cudnn",
-            "Flash attention forward bf16 d64 became cuDNN attention forward 16-bit d64; "
-            "device time 92.4 to 57.5 us (-38 %): all of it is cuDNN attention forward 16-bit d64.",
+            (
+                "Flash attention forward bf16 d64 became cuDNN attention forward 16-bit d64; "
+                "device time 92.4 to 57.5 us (-38 %): all of it is cuDNN attention forward 16-bit d64."
+            ),
         ),
     ],
 )
