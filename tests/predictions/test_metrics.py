@@ -313,3 +313,10 @@ def test_json_is_plain_and_stable():
     assert all(set(row) == {"name", "value", "unit", "per", "text", "note", "missing"} for row in rows)
     assert rows[1]["value"] == {"value": 3.5, "min": 3, "max": 4}
     assert all(row["text"].endswith(".") for row in rows)
+
+
+def test_metrics_as_a_table():
+    rows = {row["name"]: row for row in metrics(two_steps()).table}
+    assert (rows["kernels"]["value"], rows["kernels"]["min"], rows["kernels"]["max"]) == (3.5, 3, 4)
+    assert rows["backend"]["value"] == "math"
+    assert rows["device_time"]["unit"] == "ns"

@@ -13,6 +13,8 @@ from foretrace.analysis.metrics.basis import Ground
 from foretrace.analysis.metrics.catalog import CATALOG, Definition, Needs
 from foretrace.analysis.metrics.metric import Figure, Metric, absent
 from foretrace.analysis.metrics.quantity import Quantity, Scope, Select
+from foretrace.analysis.table import Table
+from foretrace.analysis.timeline import Count, Spread
 from foretrace.analysis.trust.contents import no_device_activity, no_events
 from foretrace.errors import UsageError
 from foretrace.names.decoded import ROLES
@@ -165,6 +167,23 @@ class Metrics:
             if metric.name in (name, short + name):
                 return metric
         raise UsageError(f"there is no metric {name!r}; the metrics are {', '.join(CATALOG)}.")
+
+    @property
+    def table(self) -> Table:
+        """One row a metric, for data frames: ``name``, ``value``, ``min``, ``max``, ``unit``, ``per``, ``missing``."""
+        rows = [
+            {
+                "name": metric.name,
+                "value": metric.value if isinstance(metric.value, str) else metric.number,
+                "min": metric.value.min if isinstance(metric.value, Count | Spread) else metric.number,
+                "max": metric.value.max if isinstance(metric.value, Count | Spread) else metric.number,
+                "unit": str(metric.unit),
+                "per": metric.per,
+                "missing": metric.missing,
+            }
+            for metric in self.all
+        ]
+        return Table.of("metrics", ["name", "value", "min", "max", "unit", "per", "missing"], rows)
 
     def __iter__(self) -> Iterator[Metric]:
         return iter(self.all)
