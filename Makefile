@@ -4,6 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
+# The install compiles these where there is a compiler.
+SCANNER := $(wildcard scanner/*.c scanner/*.h)
+
 .PHONY: demo test check lint types imports docs fuzz clean
 
 ## demo: set up, profile attention on whatever device is here, then replay the H200 recordings
@@ -31,6 +34,13 @@ imports: $(VENV)/.test
 docs: $(VENV)/.test
 	$(BIN)/python tools/docs.py --check
 
+## fuzz: damaged recordings through both readers, then the scanner under sanitizers (FUZZ_COUNT traces, FUZZ_SECONDS)
+FUZZ_COUNT   ?= 20000
+FUZZ_SECONDS ?= 1800
+fuzz: $(VENV)/.test
+	$(BIN)/python fuzz/compare_readers.py --count $(FUZZ_COUNT)
+	$(BIN)/python fuzz/scanner.py --seconds $(FUZZ_SECONDS)
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
 
@@ -39,12 +49,12 @@ $(VENV)/.made:
 	touch $@
 
 # An editable install compiles no bytecode by itself, as an ordinary one does; start-up times are measured with it.
-$(VENV)/.torch: $(VENV)/.made pyproject.toml setup.py constraints.txt
+$(VENV)/.torch: $(VENV)/.made pyproject.toml setup.py constraints.txt $(SCANNER)
 	$(PIP) install -q -c constraints.txt -e '.[torch]'
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-$(VENV)/.test: $(VENV)/.made pyproject.toml setup.py constraints.txt
+$(VENV)/.test: $(VENV)/.made pyproject.toml setup.py constraints.txt $(SCANNER)
 	$(PIP) install -q -c constraints.txt -e '.[torch,test,check]'
 	$(BIN)/python -m compileall -q src
 	touch $@
