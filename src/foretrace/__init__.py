@@ -28,7 +28,10 @@ from foretrace.errors import (
 )
 
 if TYPE_CHECKING:
+    from foretrace.analysis.dispatch.why import why
+    from foretrace.analysis.roofline.recorded import trace_roofline as roofline
     from foretrace.api import attention
+    from foretrace.capture.calibrate import calibrate
     from foretrace.capture.profile import profile, profile_callable
     from foretrace.differences import Difference, diff
     from foretrace.findings.engine import findings
@@ -57,6 +60,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "attention",
+    "calibrate",
     "check",
     "decode",
     "diff",
@@ -69,7 +73,9 @@ __all__ = [
     "reading",
     "recommend",
     "report",
+    "roofline",
     "sweep",
+    "why",
 ]
 
 # Name: (module, name there). A public name is one line here, one above, and one in __all__.
@@ -80,6 +86,7 @@ _LAZY: Final[dict[str, tuple[str, str]]] = {
     "Reading": ("foretrace.report.data", "Reading"),
     "Trace": ("foretrace.trace.model", "Trace"),
     "attention": ("foretrace.api", "attention"),
+    "calibrate": ("foretrace.capture.calibrate", "calibrate"),
     "check": ("foretrace.predictions", "check"),
     "decode": ("foretrace.names.decode", "decode"),
     "diff": ("foretrace.differences", "diff"),
@@ -92,7 +99,9 @@ _LAZY: Final[dict[str, tuple[str, str]]] = {
     "reading": ("foretrace.report.data", "reading"),
     "recommend": ("foretrace.sweep.recommend", "recommend"),
     "report": ("foretrace.report", "report"),
+    "roofline": ("foretrace.analysis.roofline.recorded", "trace_roofline"),
     "sweep": ("foretrace.sweep", "sweep"),
+    "why": ("foretrace.analysis.dispatch.why", "why"),
 }
 
 

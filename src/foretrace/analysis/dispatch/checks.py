@@ -326,6 +326,15 @@ def _cudnn_backward_head_dim(call: Call, facts: Facts) -> Refusal | None:
     return Refusal("grad", f"cuDNN has no backward for head dims {query} and {value}")
 
 
+def _cudnn_finite_gradients(call: Call, facts: Facts) -> Refusal | None:
+    """Gradients that may not be finite on Hopper, before cuDNN 9.26."""
+    if not facts.grad or call.causal or facts.cudnn >= 92600 or facts.arch.capability != (9, 0):  # noqa: PLR2004
+        return None
+    if call.key.length % 128 == 64:  # noqa: PLR2004 - half of a tile of keys
+        return Refusal("grad", f"cuDNN before 9.26 may give gradients not finite at key length {call.key.length}")
+    return None
+
+
 def _no_dropout(call: Call, _facts: Facts) -> Refusal | None:
     """``check_for_dropout``, on the CPU."""
     return Refusal("dropout", f"dropout {call.dropout:g}; flash on the CPU has none") if call.dropout > 0 else None
@@ -422,6 +431,7 @@ CHECKS: Final[Mapping[str, Callable[[Call, Facts], Refusal | None]]] = {
     "cudnn_dropout_bug": _cudnn_dropout_bug,
     "cudnn_dropout_sixteenth": _cudnn_dropout_sixteenth,
     "cudnn_backward_head_dim": _cudnn_backward_head_dim,
+    "cudnn_finite_gradients": _cudnn_finite_gradients,
     "no_dropout": _no_dropout,
     "composable_backward": _composable_backward,
 }

@@ -272,8 +272,34 @@ V2_13: Final = replace(
     efficient_checks=_with(V2_12.efficient_checks, "efficient_offset", after="efficient_head_dim"),
     cudnn_checks=_with(V2_12.cudnn_checks, "cudnn_grid", after="cudnn_heads"),
 )
-V2_14: Final = replace(V2_13, name="2.14", cudnn=92400, unbatched=True)
-V2_15: Final = replace(V2_14, name="2.15", cudnn=92600)
+_DATA_CENTER: Final = frozenset({_HOPPER, (10, 0), (10, 1), (10, 3)})
+_NEXT: Final = frozenset({(10, 7)})
+V2_14: Final = replace(
+    V2_13,
+    name="2.14",
+    cudnn=92400,
+    other_cudnn=(91002,),
+    cudnn_first=CudnnFirst(newer_than=91500, archs=_DATA_CENTER | _NEXT),
+    cudnn_limits=(
+        HeadDimLimit(256, _DATA_CENTER, cudnn=92201),
+        HeadDimLimit(256, _NEXT, cudnn=92501),
+        HeadDimLimit(192, _DATA_CENTER | _NEXT, cudnn=91100, only=(192, 128)),
+    ),
+    cudnn_checks=(*V2_13.cudnn_checks, "cudnn_decode", "cudnn_backward_head_dim"),
+    gqa=frozenset({"flash", "efficient", "cudnn", "cpu"}),
+    mqa=frozenset({"flash", "efficient", "cudnn", "cpu"}),
+    cudnn_backward_limits=True,
+    decode_off=True,
+    unbatched=True,
+)
+V2_15: Final = replace(
+    V2_14,
+    name="2.15",
+    cudnn=92600,
+    other_cudnn=(91002,),
+    flash_checks=_with(V2_14.flash_checks, "flash_grid", after="low_precision"),
+    cudnn_checks=(*V2_14.cudnn_checks, "cudnn_finite_gradients"),
+)
 
 OLDER_CHECKS: Final = {"flash": ("older_flash_backward",)}
 """What releases before the oldest known are known to have refused besides, by backend."""
