@@ -24,7 +24,7 @@ def asked(gpu, torch=None, cudnn=None, **case):
     return dispatch(call_from_case({**PLAIN, **case}), architecture_named(gpu), release=torch, cudnn=cudnn)
 
 
-def recorded(gpu, shapes, dtype, *, ran, mask=None, causal=False, dropout=0.0, gqa=False, strides=True):
+def recorded(gpu, shapes, dtype, *, ran, mask=None, causal=False, dropout=0.0, gqa=False, strides=True, torch=None):
     """The calls of a trace, one for each of ``ran``: the backend's op under the front op, or the kernel's name."""
     ran = (ran,) if isinstance(ran, str) else ran
     name, major, minor = DEVICES[gpu]
@@ -44,7 +44,7 @@ def recorded(gpu, shapes, dtype, *, ran, mask=None, causal=False, dropout=0.0, g
         if backend in INNER:
             build.op(INNER[backend], start + 2, 40)
         build.kernel(backend, ts=start + 200, dur=10, launched=start + 5)
-    return recorded_calls(build.load())
+    return recorded_calls(build.load(), torch=torch)
 
 
 INNER = {

@@ -69,17 +69,22 @@ def test_what_depends_on_the_cudnn_release_is_possible_not_certain():
 @pytest.mark.case("A11")
 def test_grouped_heads_in_fp32_run_the_math_path():
     shapes = [(2, 24, 512, 64), (2, 12, 512, 64), (2, 12, 512, 64)]
-    (row,) = recorded("A100", shapes, "fp32", ran="math", gqa=True)
+    (row,) = recorded("A100", shapes, "fp32", ran="math", gqa=True, torch="2.11")
     assert row.dispatch.backend == "math"
     reasons = {name: verdict.reason for name, verdict in row.dispatch.backends.items()}
     assert reasons == {"cudnn": "dtype", "flash": "dtype", "efficient": "num_heads", "math": None}
     assert any("cast to bf16, or repeat K and V" in note for note in row.notes)
+    (unsaid,) = recorded("A100", shapes, "fp32", ran="math", gqa=True)
+    efficient = unsaid.dispatch.backends["efficient"]
+    assert not efficient.certain
+    assert "in torch 2.6 to 2.13" in efficient.text
 
 
 @pytest.mark.case("A12")
 def test_the_size_of_the_score_matrix_is_told():
     shapes = [(1, 32, 27000, 128), (1, 8, 27000, 128), (1, 8, 27000, 128)]
-    (row,) = recorded("A100", shapes, "fp16", ran="math", gqa=True, mask=([1, 1, 27000, 27000], "fp16"))
+    (row,) = recorded("A100", shapes, "fp16", ran="math", gqa=True, mask=([1, 1, 27000, 27000], "fp16"),
+                       torch="2.9")  # fmt: skip
     assert row.dispatch.backend == "math"
     assert any("46.7 GB" in note for note in row.notes)  # 32 * 27000**2 scores of two bytes
 
@@ -90,7 +95,9 @@ def test_which_backends_take_unequal_heads_depends_on_the_release():
         found = asked("H200", torch, hk=2, gqa=True).backends
         return {name for name, verdict in found.items() if verdict.eligible}
 
+    assert takers("2.7") == {"flash", "math", "cudnn"}
     assert takers("2.11") == {"flash", "cudnn", "math"}
+    assert takers("2.15") == {"flash", "efficient", "cudnn", "math"}
     assert not asked("H200", "2.11", hk=2, gqa=True).backends["efficient"].eligible
     assert all(verdict.eligible for verdict in asked("H200", "2.11").backends.values())  # K and V repeated
 
