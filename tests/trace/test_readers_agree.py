@@ -1,0 +1,98 @@
+"""Damaged recordings through both readers: they agree, are quick, and raise nothing but errors of ours.
+
+`make fuzz` reads 20,000 of them; here it is a slice.
+"""
+
+import gzip
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from readers import HAS_SCANNER
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "fuzz"))
+
+from compare_readers import RECORDINGS, SECONDS, differences, reading
+from mutations import mutated, samples
+
+pytestmark = pytest.mark.skipif(not HAS_SCANNER, reason="the scanner was not built")
+
+DOCUMENTS = samples(RECORDINGS)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False))
+def test_damaged_recordings_read_alike(tmp_path_factory, rng):
+    path = tmp_path_factory.getbasetemp() / "damaged.json"
+    path.write_bytes(mutated(rng, DOCUMENTS))
+    started = time.monotonic()
+    assert differences(reading(path, "scan"), reading(path, "msgspec")) == []
+    assert time.monotonic() - started < 2 * SECONDS
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False), st.integers(1, 400))
+def test_pieces_of_any_size_make_no_difference(tmp_path_factory, rng, size):
+    plain, packed = (tmp_path_factory.getbasetemp() / name for name in ("pieces.json", "pieces.json.gz"))
+    text = mutated(rng, DOCUMENTS)[:20_000]
+    plain.write_bytes(text)
+    packed.write_bytes(stored(text))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("foretrace.trace.inflate._OUT", size)
+        patched.setattr("foretrace.trace.source._PIECE", size)
+        for reader in ("scan", "msgspec"):
+            one, other = reading(plain, reader), reading(packed, reader)
+            if isinstance(one, str):
+                assert one.replace(plain.name, "") == str(other).replace(packed.name, "")
+            else:
+                assert differences(one, other) == []
+
+
+def stored(text: bytes) -> bytes:
+    """A gzip of the text that does not compress it."""
+    return gzip.compress(text, 0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=300))
+def test_any_bytes_at_all(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "bytes.json"
+    for text in (data, b"[" + data, b'{"traceEvents": [' + data, b'{"traceEvents": [{"ph": "X", ' + data):
+        path.write_bytes(text)
+        assert differences(reading(path, "scan"), reading(path, "msgspec")) == []
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["X", "M"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "grid", "Input Dims", "correlation"]
+            )
+            | st.text(max_size=4),
+            inner,
+            max_size=6,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(JSON, max_size=4), st.booleans(), st.sampled_from([None, 1]))
+def test_any_json_at_all(tmp_path_factory, events, ascii_only, indent):
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    text = json.dumps(events, ensure_ascii=ascii_only, indent=indent)
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert differences(reading(path, "scan"), reading(path, "msgspec")) == []
