@@ -217,3 +217,12 @@ def test_the_theme_can_be_chosen_and_paper_is_white(naive, opened):
         page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         assert page.evaluate("foretrace.lanes[0].palette.ground") == "#171c21"
         assert page.troubles == []
+
+
+def test_the_roofline_is_drawn_where_shapes_and_peaks_are_known(naive, opened):
+    assert "chart-roofline" in naive
+    bare = trace_page(reading(load_trace(H200 / "p3_naive_noshapes.json.gz")))
+    assert "chart-roofline" not in bare
+    with opened(naive) as page:
+        page.wait_for_selector("html[data-charted]", state="attached")
+        assert page.locator("#chart-roofline .bk-Figure").count() == 1

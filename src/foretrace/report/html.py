@@ -30,6 +30,7 @@ from foretrace.report.page.headline import facts, figures, headline
 from foretrace.report.page.lane_rows import MOST_EVENTS
 from foretrace.report.page.pack import Packer
 from foretrace.report.page.payload import payload
+from foretrace.report.page.roofline import roofline_chart
 from foretrace.trace.load import load_trace
 from foretrace.trace.model import Trace
 
@@ -114,7 +115,7 @@ def trace_page(
         embedded: without its head and foot, for a place that has its own.
     """
     packed, part = reading_part(reading, outcomes=outcomes, most_events=most_events)
-    drawn = step_charts(reading) if charts else []
+    drawn = [*step_charts(reading), *roofline_chart(reading)] if charts else []
     content = {
         "title": plain(reading.trace.file),
         "reading": part,

@@ -58,6 +58,8 @@ def headline(reading: Reading) -> str:
         ops = count_text(len(reading.trace.ops), "op")
         return f"{subject} takes {_time(per_step.cpu_time_ns)} on the CPU ({ops} in the file); no device activity."
     where = f" on {device_names(reading)}" if device_names(reading) else ""
+    if not (per_step.kernels.max or per_step.memcpys.max or per_step.memsets.max):
+        return f"{subject}{where} launches nothing on the device; it takes {_time(per_step.cpu_time_ns)} on the CPU."
     done = [_counted(per_step.kernels, "kernel")]
     if per_step.memcpys.max:
         done.append(_counted(per_step.memcpys, "copy", "copies"))
@@ -83,16 +85,22 @@ def figures(reading: Reading) -> list[Figure]:
     """Kernels, copies, device time, busy share, period, lag and CPU time of a step (of the file without steps)."""
     per_step = reading.timeline.per_step
     if not reading.trace.has_device_activity:
-        return [Figure("CPU time", time_text(per_step.cpu_time_ns.median), _range(per_step.cpu_time_ns))]
+        return [
+            Figure("CPU time", time_text(per_step.cpu_time_ns.median), _range(per_step.cpu_time_ns, per_step.steps))
+        ]
     copies = f"{per_step.memcpys.value:,} memcpy, {per_step.memsets.value:,} memset"
     found = [
         Figure("kernels", f"{per_step.kernels.value:,}", _varies(per_step.kernels) or copies),
-        Figure("device time", time_text(per_step.device_time_ns.median), _range(per_step.device_time_ns)),
+        Figure(
+            "device time", time_text(per_step.device_time_ns.median), _range(per_step.device_time_ns, per_step.steps)
+        ),
     ]
     if per_step.busy_share is not None and per_step.period_ns is not None:
         unit = "one window, no period" if per_step.period_of == "window" else f"of {time_text(per_step.period_ns)}"
         found.append(Figure("busy share", share_text(per_step.busy_share), unit))
-    found.append(Figure("CPU time", time_text(per_step.cpu_time_ns.median), _range(per_step.cpu_time_ns)))
+    found.append(
+        Figure("CPU time", time_text(per_step.cpu_time_ns.median), _range(per_step.cpu_time_ns, per_step.steps))
+    )
     found.append(Figure("lag", time_text(per_step.lag_ns.median), "wait from launch to start"))
     return found
 
@@ -111,7 +119,9 @@ def _time(spread: Spread) -> str:
     return time_text(spread.median)
 
 
-def _range(spread: Spread) -> str:
+def _range(spread: Spread, steps: int) -> str:
+    if steps < 2:  # noqa: PLR2004 - one is no range
+        return "one step" if steps else "whole file"
     scale = time_scale(spread.median)
     low, high = scale.number(spread.min), scale.number(spread.max)
     return f"{low} to {high} {scale.unit}" if low != high else "the same in each"

@@ -60,13 +60,22 @@ def content(reading: Reading) -> dict[str, Any]:
     ]
     return {
         "file": plain(reading.trace.file),
-        "first_step": reading.timeline.used[0] if reading.timeline.used else None,
+        "first_step": _first_look(reading),
         "per_step": reading.timeline.per_step.steps,
         "kernels": kernels,
         "decoded": decoded,
         "ops": [_safe(row) for row in found["ops"]],
         "steps": steps,
     }
+
+
+def _first_look(reading: Reading) -> int | None:
+    """The step that the lanes open with: the first that figures are over and that did something on the device."""
+    steps, used = reading.timeline.steps, reading.timeline.used
+    busy = [at for at in used if steps[at].device_time_ns] or [
+        at for at, step in enumerate(steps) if step.device_time_ns
+    ]
+    return next(iter(busy or used), None)
 
 
 def _decoded(facts: dict[str, Any]) -> dict[str, Any]:
