@@ -61,3 +61,13 @@ def test_the_readmes_example_makes_its_baseline_and_holds(pytester):
 def test_the_failure_reads_as_shown():
     (shown,) = blocks("text")
     assert "Memcpy DtoD (Device -> Device), 1 a step, from attn_fwd > aten::masked_fill > aten::clone" in shown
+
+
+def test_the_keys_of_the_json_are_documented():
+    trace = foretrace.read(OWN / "p3_naive.json.gz")
+    (miss,) = foretrace.check(trace, "memcpys == 0")
+    found = foretrace.diff(trace, foretrace.read(OWN / "p3_inplace.json.gz")).to_json()
+    keys = {*next(iter(foretrace.metrics(trace))).to_json(), *miss.to_json(), *miss.to_json()["expected"]}
+    keys |= {*miss.to_json()["evidence"][0], *found["structure"][0], *found["times"][0]}
+    keys |= {key for key in found if key not in ("schema", "foretrace")}
+    assert [key for key in keys if f"`{key}`" not in PAGE] == []
