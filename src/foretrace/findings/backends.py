@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from foretrace.analysis.dispatch.call import contiguous
+
 if TYPE_CHECKING:
+    from foretrace.analysis.dispatch.call import Call, Operand
     from foretrace.analysis.dispatch.decide import Verdict
     from foretrace.findings.facts import Facts
     from foretrace.findings.sdpa_calls import SdpaKind
@@ -28,6 +32,16 @@ def verdicts(facts: Facts, kind: SdpaKind) -> dict[str, Verdict]:
         arch = architecture_of(facts.device)
         known = {}
         if arch is not None:
-            known = dispatch(kind.call, arch, ran=kind.backend).backends
+            known = dispatch(_with_strides(kind.call), arch, ran=kind.backend).backends
         facts.verdicts[kind] = known
     return known
+
+
+def _with_strides(call: Call) -> Call:
+    """The call, taken as contiguous where strides were not recorded: nearly all are, as far as it matters here."""
+
+    def known(operand: Operand) -> Operand:
+        return operand if operand.strides is not None else replace(operand, strides=contiguous(operand.dims))
+
+    mask = known(call.mask) if call.mask is not None else None
+    return replace(call, query=known(call.query), key=known(call.key), value=known(call.value), mask=mask)

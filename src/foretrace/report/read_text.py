@@ -40,7 +40,7 @@ __all__ = [
 # The first screen: lines of each part, so that all of it fits 30 lines. What the findings take, the tables give.
 _FIRST_DOUBT_LINES: Final = 5
 _FIRST_FINDINGS: Final = 3
-_FIRST_KERNELS: Final = 8
+_FIRST_KERNELS: Final = 7
 # From this width the table of all kernels has room for its bars.
 _ROOM_FOR_BARS: Final = 100
 _FIRST_OPS: Final = 5

@@ -86,17 +86,15 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _reason(facts: Facts, kind: SdpaKind) -> str | None:
-    """The first thing in the way of the fused backends; None: one of them takes the call. "" is not known."""
+    """The first thing in the way of the fused backends; None: one surely takes the call. "" is not known."""
     found = verdicts(facts, kind)
     if not found:
         return ""
-    if any(found[name].eligible for name in FUSED if name in found):
+    if any(found[name].eligible and found[name].certain for name in FUSED if name in found):
         return None
-    for name in ("flash", "efficient", "cudnn"):
-        verdict = found.get(name)
-        if verdict is not None and verdict.reason not in (None, "arch"):
-            return verdict.reason
-    return ""
+    reasons = [found[name].reason for name in ("flash", "efficient", "cudnn") if name in found]
+    refused = [reason for reason in reasons if reason not in (None, "arch")]
+    return refused[0] if refused else None
 
 
 def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str | None) -> Finding:
@@ -136,11 +134,12 @@ def _text(call: Call | None, found: Mapping[str, Verdict], reason: str | None, s
     takes = [name for name in FUSED if name in found and found[name].eligible]
     refused = [f"{name}: {found[name].text}" for name in FUSED if name in found and not found[name].eligible]
     if reason is None:
-        sure = all(found[name].certain for name in takes)
         text += (
-            f"Nothing in its arguments stands in the way of {' or '.join(takes)}"
-            f"{'' if sure else ' (the release decides)'}, so the path was pinned or the others were switched off. "
+            f"Nothing in its arguments stands in the way of {' or '.join(takes)}, so the path was pinned or the others "
+            f"were switched off.{' Not ' + '; '.join(refused) + '.' if refused else ''}"
         )
-    if refused:
-        text += f"Why no other ran: {'; '.join(refused)}." if reason is not None else f"Not {'; '.join(refused)}."
+    else:
+        maybe = [f"{name} {found[name].text}" for name in takes]
+        text += f"Why no other ran: {'; '.join(refused)}." if refused else ""
+        text += f" It depends on the release: {'; '.join(maybe)}." if maybe else ""
     return text.strip()
