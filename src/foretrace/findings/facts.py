@@ -1,4 +1,4 @@
-"""What the rules ask of a trace again and again, computed once: names, steps, who is above whom, evidence.
+"""What the rules ask of a trace again and again, computed once: attention calls, kernels, waits, gaps, causes.
 
 Rules see columns; this is the place where the columns are indexed, so that forty rules cost little more than one.
 """
@@ -10,51 +10,42 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.analysis.timeline import Timeline, timeline
 from foretrace.findings.attention_weights import WeightsWanted, weights_wanted
 from foretrace.findings.casts import Casts, casts
 from foretrace.findings.communication import Communication, communication
 from foretrace.findings.compiled_regions import CompiledRegions, compiled_regions
+from foretrace.findings.counted_trace import CountedTrace
 from foretrace.findings.flex_calls import FlexCalls, flex_calls
 from foretrace.findings.idle_gaps import Gaps, gaps_of
 from foretrace.findings.launch_order import launch_order
-from foretrace.findings.name_index import NameIndex
-from foretrace.findings.rule import Evidence
 from foretrace.findings.sdpa_calls import SdpaCalls, SdpaKind, sdpa_calls
 from foretrace.findings.spans import Spans
 from foretrace.findings.unfused_attention import UnfusedAttention, unfused_attention
 from foretrace.findings.waits import Waits, waits
 from foretrace.names.decode import decode
 from foretrace.trace.kineto import Category
-from foretrace.trace.model import NONE, TimeFault
-from foretrace.trace.nesting import Forest, forest
+from foretrace.trace.model import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from foretrace.analysis.dispatch.decide import Verdict
+    from foretrace.analysis.timeline import Timeline
     from foretrace.findings.name_index import Bools
     from foretrace.names.decoded import Decoded
     from foretrace.trace.model import Device, Trace
-    from foretrace.trace.raw import I32, I64
+    from foretrace.trace.raw import I64
 
-__all__ = ["CAUSES", "EVIDENCE", "MATH_PATH", "UNCOMPILED_FLEX", "Facts", "facts_of"]
-
-EVIDENCE: Final = 8
-"""Events a finding shows: the first of one step; the count says how many there are."""
+__all__ = ["CAUSES", "MATH_PATH", "UNCOMPILED_FLEX", "Facts", "facts_of"]
 
 MATH_PATH: Final = "FT105"
 UNCOMPILED_FLEX: Final = "FT107"
 CAUSES: Final = (None, MATH_PATH, UNCOMPILED_FLEX)
 """Findings that others follow from: what they run inside themselves is theirs."""
 
-_WORTH_NS: Final = 1_000
-_WORTH_SHARE: Final = 0.001
 _CAPABILITY_WORDS: Final = 2
-_IN_PATHS: Final = (Category.CPU_OP, Category.ANNOTATION)
 _MIXER: Final = np.int64(1_000_003)
 _OPTIMIZER: Final = "Optimizer.step#"
-_BACKWARD: Final = "autograd::engine::evaluate_function"
 _MEMO: Final = "_facts"
 
 
@@ -67,164 +58,8 @@ def facts_of(trace: Trace, steps: Timeline | None = None) -> Facts:
     return found
 
 
-class Facts:
-    """A trace, indexed for the rules. *Counted* is what lies in the steps that per-step figures are over.
-
-    Where the file has no steps, all of it is counted as one window, unlinked activity apart.
-    """
-
-    def __init__(self, trace: Trace, steps: Timeline | None = None) -> None:
-        self.trace = trace
-        self._steps = steps
-
-    # Steps.
-
-    @cached_property
-    def timeline(self) -> Timeline:
-        """Steps and per-step figures."""
-        return self._steps or timeline(self.trace)
-
-    @cached_property
-    def steps(self) -> int:
-        """How many steps are counted; 1 where the file is one window."""
-        return max(1, len(self.timeline.used))
-
-    @property
-    def has_steps(self) -> bool:
-        """Figures are per step, not of the whole file."""
-        return bool(self.timeline.used)
-
-    @cached_property
-    def _step_counts(self) -> Bools:
-        """For each step, and at the end for "no step", whether it is counted."""
-        counted = np.zeros(len(self.trace.steps) + 1, bool)
-        counted[self.timeline.used] = True
-        counted[-1] = not self.timeline.used
-        return counted
-
-    @cached_property
-    def _step_forest(self) -> Forest:
-        steps = self.trace.steps
-        return forest(np.zeros(len(steps), np.int32), steps.ts, steps.end)
-
-    def step_of(self, time: I64) -> I64:
-        """The step around each moment, or -1."""
-        if not len(self.trace.steps):
-            return np.full(len(time), NONE, np.int64)
-        return self._step_forest.innermost(np.zeros(len(time), np.int32), time)
-
-    def counted_rows(self, rows: I64) -> I64:
-        """Of these rows, those that begin in a counted step and whose times are believed."""
-        if not rows.size:
-            return rows
-        return rows[self._is_counted(rows)]
-
-    def counted_ops(self, ops: I64) -> I64:
-        """Of these ops, those that begin in a counted step."""
-        if not ops.size:
-            return ops
-        return ops[self._is_counted(self.trace.ops.row[ops])]
-
-    def _is_counted(self, rows: I64 | I32) -> Bools:
-        held: Bools = self._step_counts[self.step_of(self.trace.rows.ts[rows])]
-        held &= self.trace.rows.fault[rows] == TimeFault.NONE
-        return held
-
-    @cached_property
-    def counted(self) -> I64:
-        """Positions of the linked, timed activities of the counted steps."""
-        acts = self.trace.activities
-        return np.flatnonzero(acts.linked & acts.timed & self._step_counts[acts.step])
-
-    # Names.
-
-    @cached_property
-    def op_names(self) -> NameIndex:
-        """Ops by name."""
-        return NameIndex(self.trace.strings, self.trace.rows.name[self.trace.ops.row])
-
-    @cached_property
-    def runtime_rows(self) -> I64:
-        """Rows of runtime calls."""
-        return self.trace.rows_of(Category.RUNTIME, Category.DRIVER)
-
-    @cached_property
-    def call_names(self) -> NameIndex:
-        """Runtime calls by name: positions in ``runtime_rows``."""
-        return NameIndex(self.trace.strings, self.trace.rows.name[self.runtime_rows])
-
-    def calls(self, *names: str) -> I64:
-        """Rows of the counted runtime calls with one of these names."""
-        return self.counted_rows(self.runtime_rows[self.call_names.of(*names)])
-
-    @cached_property
-    def activity_names(self) -> NameIndex:
-        """Activities by name."""
-        return NameIndex(self.trace.strings, self.trace.rows.name[self.trace.activities.row])
-
-    def ops(self, *names: str) -> I64:
-        """Counted ops with one of these names."""
-        return self.counted_ops(self.op_names.of(*names))
-
-    def op_text(self, op: int) -> str:
-        """The name of an op."""
-        return self.op_names.strings[int(self.op_names.code[op])]
-
-    def by_signature(self, ops: I64) -> tuple[I64, I64]:
-        """(one op of each signature, for each op the position of its signature): name, shapes and types are equal."""
-        columns = self.trace.ops
-        if not ops.size:
-            return ops, ops
-        key = self.op_names.code[ops].astype(np.int64)
-        for column in (columns.dims[ops], columns.types[ops]):
-            _, number = np.unique(column, return_inverse=True)
-            key = key * (int(number.max()) + 1) + number.reshape(-1)
-        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        return ops[first], inverse.reshape(-1)
-
-    # Nesting.
-
-    def climb(self, ops: I64, holders: I64) -> I64:
-        """For each op, the innermost of ``holders`` that it is or lies under; -1 for none."""
-        parent = self.trace.ops.parent
-        held = np.zeros(len(self.trace.ops) + 1, bool)
-        held[holders] = True
-        result = np.full(len(ops), NONE, np.int64)
-        active = np.flatnonzero(ops >= 0)
-        above = ops[active]
-        while active.size:
-            found = held[above]
-            result[active[found]] = above[found]
-            active, above = active[~found], parent[above[~found]]
-            up = above >= 0
-            active, above = active[up], above[up]
-        return result
-
-    def under(self, holders: I64, activities: I64 | None = None) -> I64:
-        """For each of these activities (default: the counted ones) the innermost of ``holders`` above it, or -1."""
-        chosen = self.counted if activities is None else activities
-        return self.climb(self.trace.activities.owner[chosen], holders)
-
-    def outermost(self, ops: I64) -> I64:
-        """Of these ops, those that lie under no other of them."""
-        above = self.trace.ops.parent[ops]
-        return ops[self.climb(above, ops) < 0]
-
-    @cached_property
-    def has_backward(self) -> bool:
-        """A backward pass runs in the counted steps."""
-        names = self.op_names.matching(lambda name: name.startswith(_BACKWARD))
-        return bool(names) and bool(self.ops(*names).size)
-
-    @cached_property
-    def backward_ops(self) -> I64:
-        """The outermost ops of the backward pass."""
-        return self.op_names.of(*self.op_names.matching(lambda name: name.startswith(_BACKWARD)))
-
-    def in_backward(self, ops: I64) -> Bools:
-        """Whether each op runs in the backward pass."""
-        result: Bools = self.climb(ops, self.backward_ops) >= 0
-        return result
+class Facts(CountedTrace):
+    """A counted trace with what its parts mean; each is worked out when a rule first asks."""
 
     # Attention.
 
@@ -399,129 +234,3 @@ class Facts:
             return []
         cause = self.cause[np.searchsorted(self.counted, activities)]
         return [(CAUSES[number], activities[cause == number]) for number in np.unique(cause)]
-
-    # Figures.
-
-    @property
-    def per(self) -> str:
-        """``a step``, or ``in the file`` where there are no steps: what counts are of."""
-        return "a step" if self.has_steps else "in the file"
-
-    @cached_property
-    def step_device_ns(self) -> float:
-        """Device time of all counted activity a step."""
-        return self.device_ns(self.counted)
-
-    def worth(self, device_ns: float) -> bool:
-        """Whether a device time a step is worth a word: a thousandth of the step, and a microsecond."""
-        return device_ns >= max(_WORTH_NS, _WORTH_SHARE * self.step_device_ns)
-
-    def per_step(self, total: float) -> float:
-        """A total over the counted steps as a figure of one step."""
-        return total / self.steps
-
-    def device_ns(self, activities: I64) -> float:
-        """Device time of these counted activities a step."""
-        return self.per_step(int(self.trace.activities.dur[activities].sum()))
-
-    def cpu_ns(self, rows: I64) -> float:
-        """CPU time of these counted rows a step."""
-        return self.per_step(int(self.trace.rows.dur[rows].sum()))
-
-    # Where things come from.
-
-    @cached_property
-    def _host_place(self) -> I64:
-        """For each row, its place in the nesting order of the host, or -1."""
-        trace = self.trace
-        result = np.full(len(trace.rows), NONE, np.int64)
-        order = trace.host_rows[trace.host_forest.original]
-        result[order] = np.arange(len(order))
-        return result
-
-    def host_parents(self, rows: I64) -> I64:
-        """For each row, the row of the op, annotation, step or runtime call around it on its thread, or -1."""
-        woods = self.trace.host_forest
-        place = self._host_place[rows]
-        above = np.where(place >= 0, woods.parent[place], NONE) if len(woods.parent) else place
-        return np.where(above >= 0, self.trace.host_rows[woods.original[above]], NONE) if len(woods.parent) else above
-
-    @cached_property
-    def op_at(self) -> I64:
-        """For each row, its position in ``ops``, or -1."""
-        result = np.full(len(self.trace.rows), NONE, np.int64)
-        result[self.trace.ops.row] = np.arange(len(self.trace.ops))
-        return result
-
-    def op_around(self, rows: I64) -> I64:
-        """For each row of a runtime call, the innermost op around it, or -1."""
-        above = self.host_parents(rows)
-        active = np.flatnonzero(above >= 0)
-        active = active[self.op_at[above[active]] < 0]
-        while active.size:
-            above[active] = self.host_parents(above[active])
-            active = active[above[active] >= 0]
-            active = active[self.op_at[above[active]] < 0]
-        return np.where(above >= 0, self.op_at[above], NONE)
-
-    def path(self, row: int) -> tuple[str, ...]:
-        """Names of the annotations and ops around a row, outermost first."""
-        trace, woods, found = self.trace, self.trace.host_forest, []
-        place = int(self._host_place[row])
-        place = int(woods.parent[place]) if place >= 0 else NONE
-        while place >= 0:
-            above = int(trace.host_rows[woods.original[place]])
-            if trace.rows.category[above] in _IN_PATHS and above not in self._step_rows:
-                found.append(trace.name(above))
-            place = int(woods.parent[place])
-        return tuple(reversed(found))
-
-    @cached_property
-    def _step_rows(self) -> frozenset[int]:
-        return frozenset(self.trace.steps.row.tolist())
-
-    @cached_property
-    def _host_lengths(self) -> I64:
-        """For each row of the host, its length less what lies directly inside it."""
-        trace = self.trace
-        woods = trace.host_forest
-        own = (woods.end - woods.start).astype(np.int64)
-        inner = np.flatnonzero(woods.parent >= 0)
-        outer = woods.parent[inner]
-        np.subtract.at(own, outer, np.minimum(woods.end[inner], woods.end[outer]) - woods.start[inner])
-        result = np.zeros(len(trace.rows), np.int64)
-        result[trace.host_rows[woods.original]] = own
-        return result
-
-    def cpu_self_of(self, ops: I64) -> I64:
-        """CPU time of each of these ops, less the ops, annotations and runtime calls directly inside it."""
-        return self._host_lengths[self.trace.ops.row[ops]]
-
-    # Evidence.
-
-    def evidence_of_rows(self, rows: I64, limit: int = EVIDENCE) -> tuple[Evidence, ...]:
-        """Host events: the first few of the first step with any."""
-        return self._shown(rows, rows, self.step_of(self.trace.rows.ts[rows]), limit)
-
-    def evidence_of_ops(self, ops: I64, limit: int = EVIDENCE) -> tuple[Evidence, ...]:
-        """Ops: the first few of the first step with any."""
-        return self.evidence_of_rows(self.trace.ops.row[ops].astype(np.int64), limit)
-
-    def evidence_of(self, activities: I64, limit: int = EVIDENCE) -> tuple[Evidence, ...]:
-        """Activities, with what encloses their launches: the first few of the first step with any."""
-        acts = self.trace.activities
-        rows = acts.row[activities].astype(np.int64)
-        return self._shown(rows, acts.launch[activities], acts.step[activities], limit)
-
-    def _shown(self, rows: I64, hosts: I64, step: I64, limit: int) -> tuple[Evidence, ...]:
-        trace = self.trace
-        spots = np.flatnonzero(step == step[:1])[:limit]
-        return tuple(
-            Evidence(
-                event=int(trace.rows.index[rows[spot]]),
-                name=trace.name(int(rows[spot])),
-                path=self.path(int(hosts[spot])) if hosts[spot] >= 0 else (),
-                time_ns=int(trace.rows.dur[rows[spot]]),
-            )
-            for spot in spots
-        )
