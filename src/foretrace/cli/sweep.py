@@ -102,8 +102,9 @@ def command(ctx: click.Context, /, *, output: str | None, as_json: bool, **optio
 @click.option("--flips", is_flag=True, help="Everywhere the winner flips as one size grows.")
 @click.option("--failures", is_flag=True, help="Every failure by reason.")
 @click.option("--csv", "csv_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the rows as CSV.")
+@click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page, with heat maps.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON (schema 1).")
-def show(*, sweep: str, csv_path: Path | None, as_json: bool, **views: bool) -> None:
+def show(*, sweep: str, csv_path: Path | None, page: Path | None, as_json: bool, **views: bool) -> None:
     """Say what came of a sweep: who wins where, by how much, and what PyTorch's own choice loses.
 
     DIR is the -o folder of a sweep, or h200: the one that comes with foretrace.
@@ -118,6 +119,11 @@ def show(*, sweep: str, csv_path: Path | None, as_json: bool, **views: bool) -> 
             except OSError as error:
                 raise UsageError(f"{csv_path} cannot be written: {error.strerror}.") from error
             click.echo(f"wrote {csv_path}", err=True)
+        if page is not None:
+            from foretrace.report.html import report  # noqa: PLC0415 - only where a page is asked for
+
+            report(found, page)
+            click.echo(f"wrote {page}", err=True)
         _show(found, as_json=as_json, **views)
 
 

@@ -12,6 +12,7 @@ from foretrace.differences.folders import FolderDifference
 from foretrace.errors import UsageError
 from foretrace.predictions import check
 from foretrace.report.comparison import Comparison, comparison
+from foretrace.report.comparison_notes import comparison_notes
 from foretrace.report.data import Reading
 from foretrace.report.data import reading as reading_of
 from foretrace.report.escape import plain
@@ -31,6 +32,7 @@ from foretrace.report.page.lane_rows import MOST_EVENTS
 from foretrace.report.page.pack import Packer
 from foretrace.report.page.payload import payload
 from foretrace.report.page.roofline import roofline_chart
+from foretrace.report.sweep_data import Sweep
 from foretrace.trace.load import load_trace
 from foretrace.trace.model import Trace
 
@@ -41,11 +43,11 @@ if TYPE_CHECKING:
     from foretrace.predictions.outcome import Outcome
     from foretrace.report.page.charts import Chart
 
-__all__ = ["comparison_page", "difference_page", "report", "trace_page", "write_page"]
+__all__ = ["comparison_page", "difference_page", "report", "sweep_page", "trace_page", "write_page"]
 
 
 def report(
-    source: str | Path | Trace | Reading | Comparison | Difference | FolderDifference,
+    source: str | Path | Trace | Reading | Comparison | Difference | FolderDifference | Sweep,
     output: str | Path,
     *,
     step: str | None = None,
@@ -74,7 +76,9 @@ def report(
         source = _read(Path(source), step)
     if expect and not isinstance(source, Trace | Reading):
         raise UsageError("predictions are held against one trace, and this compares several; give one of them.")
-    if isinstance(source, Comparison):
+    if isinstance(source, Sweep):
+        page = sweep_page(source, charts=charts)
+    elif isinstance(source, Comparison):
         page = comparison_page(source, most_events=most, charts=charts)
     elif isinstance(source, Difference | FolderDifference):
         page = difference_page(source, most_events=most)
@@ -142,6 +146,7 @@ def comparison_page(
         "title": "Attention" if training is None else f"Attention {'training' if training else 'forward'}",
         "facts": comparison_facts(found),
         "headline": comparison_headline(found),
+        "notes": comparison_notes(found),
         "names": names,
         "columns": variant_columns(found),
         "reasons": [
@@ -192,6 +197,31 @@ def difference_page(
         "data": script_json({"comparison": _strips(names, readings, difference=True), "charts": 0}),
     }
     return _page("difference.html.j2", content, [], embedded=embedded)
+
+
+def sweep_page(found: Sweep, *, charts: bool = True, embedded: bool = False) -> str:
+    """The page of a sweep: for each device who wins where, what the default loses, flips, failures, every case."""
+    from foretrace.report.page.sweep import device_part, sweep_headline  # noqa: PLC0415 - its words are the terminal's
+    from foretrace.report.page.sweep_charts import sweep_charts  # noqa: PLC0415 - only sweeps have them
+    from foretrace.report.sweep_text import sweep_notes  # noqa: PLC0415 - the terminal's
+
+    parts = []
+    drawn: list[Chart] = []
+    for number, device in enumerate(found.devices):
+        made = sweep_charts(device, number) if charts else []
+        drawn += made
+        curves = [chart for chart in made if "-curve-" in chart.id]
+        maps = [chart for chart in made if chart not in curves]
+        parts.append({**device_part(device), "maps": maps, "curves": curves})
+    content = {
+        "title": f"Sweep {plain(Path(found.place).name or found.place)}",
+        "headline": sweep_headline(found),
+        "notes": sweep_notes(found),
+        "devices": parts,
+        "payloads": [],
+        "data": script_json({"charts": len(drawn)}),
+    }
+    return _page("sweep.html.j2", content, drawn, embedded=embedded)
 
 
 def _strips(names: Sequence[str], readings: Sequence[Reading], *, difference: bool = False) -> dict[str, Any]:

@@ -19,17 +19,30 @@ from foretrace.units import count_text, share_text, time_scale, time_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from foretrace.report.sweep_data import DefaultLoss, DeviceSweep, Sweep
+    from foretrace.report.sweep_data import DefaultLoss, DeviceSweep, Failure, Standing, Sweep
     from foretrace.report.sweep_flips import Flip
     from foretrace.report.sweep_outcome import CaseOutcome
     from foretrace.units import TimeScale
 
-__all__ = ["Views", "print_sweep", "sweep_text"]
+__all__ = [
+    "Views",
+    "case_cells",
+    "failure_text",
+    "flip_cells",
+    "loss_text",
+    "print_sweep",
+    "standing_cells",
+    "sweep_notes",
+    "sweep_text",
+]
 
 _TEXT_WIDTH: Final = 100
 _SHOWN: Final = 6
 """Flips and failures on the first screen, which should fit 30 lines."""
 
+_FAILED: Final = {"wrong": "gave a wrong result", "ok": "was not timed"} | {
+    str(status): text for status, text in FAILURES.items()
+}
 _AXIS_WORDS: Final = {
     "length": "length",
     "kv_length": "kv length",
@@ -64,6 +77,15 @@ def print_sweep(out: Console | None, found: Sweep, views: Views) -> None:
         if number:
             out.print()
         _print_device(out, found, device, views)
+    notes = sweep_notes(found)
+    if notes and found.devices:
+        out.print()
+    for note in notes:
+        _line(out, note)
+
+
+def sweep_notes(found: Sweep) -> list[str]:
+    """What to know about the rows as a whole: none yet, some unreadable, some still to come."""
     notes = [] if found.devices else [f"{plain(found.place)} holds no rows yet."]
     if found.damaged:
         lines = count_text(found.damaged, "line")
@@ -72,10 +94,7 @@ def print_sweep(out: Console | None, found: Sweep, views: Views) -> None:
         )
     if not found.finished:
         notes.append("Not everything that was asked for is measured; the same command goes on with it.")
-    if notes and found.devices:
-        out.print()
-    for note in notes:
-        _line(out, note)
+    return notes
 
 
 def _print_device(out: Console, found: Sweep, device: DeviceSweep, views: Views) -> None:
@@ -85,7 +104,7 @@ def _print_device(out: Console, found: Sweep, device: DeviceSweep, views: Views)
         _print_standings(out, device)
         if device.default_loss is not None:
             out.print()
-            _line(out, _loss_text(device.default_loss, common))
+            _line(out, loss_text(device.default_loss, common))
         _print_flips(out, device.flips, common, most=_SHOWN)
         _print_failures(out, device, common, most=_SHOWN)
         return
@@ -130,21 +149,23 @@ def _print_standings(out: Console, device: DeviceSweep) -> None:
         Column("behind the fastest"),
         Column("failed"),
     ]
-    rows = [
-        [
-            plain(each.variant),
-            f"{each.wins:,}",
-            f"{each.ties:,}" if each.ties else "-",
-            f"{each.cases:,}",
-            "-" if each.behind is None else _behind(each.behind),
-            f"{each.failed:,}" if each.failed else "-",
-        ]
-        for each in device.standings
-    ]
+    rows = [standing_cells(each) for each in device.standings]
     out.print()
     if rows:
         print_grid(out, columns, rows)
         _line(out, Text("tied: within the spread of the fastest; behind: in the median case.", style="dim"))
+
+
+def standing_cells(each: Standing) -> list[str]:
+    """Variant, alone the fastest, tied, cases, behind the fastest, failed."""
+    return [
+        plain(each.variant),
+        f"{each.wins:,}",
+        f"{each.ties:,}" if each.ties else "-",
+        f"{each.cases:,}",
+        "-" if each.behind is None else _behind(each.behind),
+        f"{each.failed:,}" if each.failed else "-",
+    ]
 
 
 def _behind(share: float) -> str:
@@ -152,7 +173,8 @@ def _behind(share: float) -> str:
     return f"{1 + share:.1f}x" if share >= 1 else "0 %" if share <= 0 else share_text(share)
 
 
-def _loss_text(loss: DefaultLoss, common: dict[str, str]) -> str:
+def loss_text(loss: DefaultLoss, common: dict[str, str]) -> str:
+    """What the default dispatch loses, in a sentence or two; shapes without what is ``common``."""
     ran = ", ".join(f"{plain(name)} in {number:,}" for name, number in loss.backends.items())
     text = f"Default dispatch is as fast as any in {loss.within_spread:,} of {count_text(loss.cases, 'case')}"
     text += f" (it chose {ran})." if ran else "."
@@ -189,20 +211,21 @@ def _print_flips(out: Console, flips: Sequence[Flip], common: dict[str, str], *,
         Column("in lines"),
         Column("for example", text=True, least=8),
     ]
-    rows = [
-        [
-            f"{_names(flip.before)} -> {_names(flip.after)}",
-            _AXIS_WORDS[flip.axis],
-            f"{flip.low:,}",
-            f"{flip.high:,}",
-            f"{flip.lines} of {flip.of_lines}",
-            shape_words(flip.example.shape, common),
-        ]
-        for flip in shown
-    ]
-    print_grid(out, columns, rows)
+    print_grid(out, columns, [flip_cells(flip, common) for flip in shown])
     if len(shown) < len(flips):
         _line(out, Text(f"{len(flips) - len(shown):,} more: --flips", style="dim"))
+
+
+def flip_cells(flip: Flip, common: dict[str, str]) -> list[str]:
+    """Who to whom, which size, from, to, in how many lines, an example."""
+    return [
+        f"{_names(flip.before)} -> {_names(flip.after)}",
+        _AXIS_WORDS[flip.axis],
+        f"{flip.low:,}",
+        f"{flip.high:,}",
+        f"{flip.lines} of {flip.of_lines}",
+        shape_words(flip.example.shape, common),
+    ]
 
 
 def _names(names: Sequence[str]) -> str:
@@ -217,16 +240,19 @@ def _print_failures(out: Console, device: DeviceSweep, common: dict[str, str], *
             _line(out, "Nothing failed.")
         return
     out.print()
-    words = {"wrong": "gave a wrong result", "ok": "was not timed"} | {str(key): text for key, text in FAILURES.items()}
     for failure in failures[:most]:
-        line = Text(f"{plain(failure.variant)} {words.get(failure.status, failure.status)}", style="yellow")
-        where = shape_words(failure.example.shape, common)
-        count = count_text(failure.count, "case")
-        line.append(f" in {count}" + (f" (first {where})" if where else ""), style="default")
-        line.append(f": {plain(failure.reason)}" if failure.reason else ".", style="default")
-        _line(out, line)
+        head, said = failure_text(failure, common)
+        _line(out, Text(head, style="yellow").append(said, style="default"))
     if most is not None and len(failures) > most:
         _line(out, Text(f"{len(failures) - most:,} more reasons: --failures", style="dim"))
+
+
+def failure_text(failure: Failure, common: dict[str, str]) -> tuple[str, str]:
+    """Who failed and how; where, how often and why."""
+    where = shape_words(failure.example.shape, common)
+    said = f" in {count_text(failure.count, 'case')}" + (f" (first {where})" if where else "")
+    said += f": {plain(failure.reason)}" if failure.reason else "."
+    return f"{plain(failure.variant)} {_FAILED.get(failure.status, failure.status)}", said
 
 
 def _print_cases(out: Console, device: DeviceSweep, common: dict[str, str]) -> None:
@@ -243,11 +269,12 @@ def _print_cases(out: Console, device: DeviceSweep, common: dict[str, str]) -> N
         Column("behind"),
     ]
     out.print()
-    print_grid(out, columns, [_case_cells(outcome, common, scale) for outcome in device.outcomes])
+    print_grid(out, columns, [case_cells(outcome, common, scale) for outcome in device.outcomes])
     _line(out, Text("= between variants: a tie, within the spread of each other.", style="dim"))
 
 
-def _case_cells(outcome: CaseOutcome, common: dict[str, str], scale: TimeScale) -> list[str]:
+def case_cells(outcome: CaseOutcome, common: dict[str, str], scale: TimeScale) -> list[str]:
+    """Case, fastest, time, spread, next, how far behind it is, default, how far behind that is."""
     best, runner_up, default = outcome.best, outcome.runner_up, outcome.default
     words = shape_words(outcome.shape, common) or outcome.case
     if best is None:
