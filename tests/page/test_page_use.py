@@ -214,8 +214,18 @@ def test_the_theme_can_be_chosen_and_paper_is_white(naive, opened):
         assert page.evaluate("foretrace.lanes[0].palette.ground") == "#171c21"
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         assert page.evaluate("foretrace.lanes[0].palette.ground") == "#fbfbfc"
+        # The lanes are drawn anew, in full, on a canvas that paper takes as it is.
+        colors = page.evaluate(
+            """() => { const paper = document.querySelector("canvas.paper");
+              const data = paper.getContext("2d").getImageData(0, 0, paper.width, paper.height).data;
+              const seen = new Set();
+              for (let at = 0; at < data.length; at += 400) seen.add(data.slice(at, at + 3).join());
+              return seen.size; }"""
+        )
+        assert colors > 6
         page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         assert page.evaluate("foretrace.lanes[0].palette.ground") == "#171c21"
+        assert page.locator("canvas.paper").count() == 0
         assert page.troubles == []
 
 

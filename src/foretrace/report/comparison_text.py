@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from foretrace.findings.rule import Severity
+from foretrace.report.comparison_notes import MASKED_ROWS, comparison_notes, speedup_text
 from foretrace.report.console import Column, console, print_grid
 from foretrace.report.escape import plain
 from foretrace.report.findings_text import stake_text
@@ -31,12 +32,6 @@ _NAME_WIDTH: Final = 24
 _TEXT_WIDTH: Final = 100
 _FIRST_CAUSES: Final = 2
 _UNITS: Final = {"tensor_core": "tensor core", "cuda_core": "CUDA core", "unknown": "unknown"}
-_MASKED_ROWS: Final = {"nan": "NaN", "zero": "0", "unmasked": "unmasked", "mean": "mean", "other": "other"}
-_MASKED_WORDS: Final = _MASKED_ROWS | {
-    "unmasked": "what it would be without the mask",
-    "mean": "the mean of all values",
-    "other": "some other values",
-}
 
 
 @dataclass(frozen=True)
@@ -142,7 +137,7 @@ def _device_fields(found: Comparison, rows: Sequence[VariantRow]) -> list[_Field
         _Field("memcpys", [step(row, lambda figures: _count(figures.memcpys)) for row in rows]),
         _Field("memsets", [step(row, lambda figures: _count(figures.memsets)) for row in rows]),
         _Field("device", [step(row, lambda figures: device(figures.device_time_ns.median)) for row in rows]),
-        _Field("vs naive", [_speedup(found.speedup(row)) for row in rows]),
+        _Field("vs naive", [speedup_text(found.speedup(row)) for row in rows]),
         _Field("busy", [step(row, lambda figures: _share(figures.busy_share)) for row in rows]),
         _Field("period", [step(row, lambda figures: _time(figures.period_ns, device)) for row in rows]),
         _Field("CPU", [host(row.per_step.cpu_time_ns.median) if row.per_step else "-" for row in rows]),
@@ -158,7 +153,7 @@ def _cpu_fields(found: Comparison, rows: Sequence[VariantRow]) -> list[_Field]:
     host = time_scale(max(hosts, default=0))
     return [
         _Field("ran", [plain(row.path or "-") for row in rows], text=True),
-        *_measured_fields(rows, vs_naive=_Field("vs naive", [_speedup(found.speedup(row)) for row in rows])),
+        *_measured_fields(rows, vs_naive=_Field("vs naive", [speedup_text(found.speedup(row)) for row in rows])),
         _Field("CPU, profiled", [host(row.per_step.cpu_time_ns.median) if row.per_step else "-" for row in rows]),
     ]
 
@@ -176,7 +171,7 @@ def _measured_fields(rows: Sequence[VariantRow], vs_naive: _Field | None = None)
         *([] if vs_naive is None else [vs_naive]),
         _Field("memory", ["-" if r.peak_memory_bytes is None else bytes_text(r.peak_memory_bytes) for r in records]),
         _Field("max error", ["-" if r.max_abs_error is None else f"{r.max_abs_error:.1e}" for r in records]),
-        _Field("masked row", [_MASKED_ROWS.get(r.masked_row or "", "-") for r in records]),
+        _Field("masked row", [MASKED_ROWS.get(r.masked_row or "", "-") for r in records]),
     ]
 
 
@@ -194,12 +189,6 @@ def _share(share: float | None) -> str:
 
 def _spread(spread: int, median: int) -> str:
     return share_text(spread / median) if median else "-"
-
-
-def _speedup(times: float | None) -> str:
-    if times is None:
-        return "-"
-    return f"{times:.0f}x" if times >= 10 else f"{times:.1f}x"  # noqa: PLR2004
 
 
 def _occupancy(row: VariantRow) -> str:
@@ -250,7 +239,7 @@ def _print_findings(out: Console, found: Comparison) -> None:
 
 
 def _print_notes(out: Console, found: Comparison) -> None:
-    lines = [line for line in (_steps_note(found), _error_note(found), *_masked_notes(found), _fastest(found)) if line]
+    lines = comparison_notes(found)
     if lines:
         out.print()
     for line in lines:
@@ -274,51 +263,3 @@ def _print_places(out: Console, found: Comparison, page: Path | None) -> None:
         lines.append(f"Traces and attention.json: {plain(str(found.folder))}")
     for line in lines:
         out.print(Padding(Text(line), (0, 0, 0, 1), expand=False), overflow="fold")
-
-
-def _steps_note(found: Comparison) -> str | None:
-    bare = [row.name for row in found.rows if row.per_step is not None and not row.per_step.steps]
-    if not bare:
-        return None
-    return f"No steps were recorded for {plain(', '.join(bare))}: its figures are of the whole file."
-
-
-def _error_note(found: Comparison) -> str | None:
-    heads, of_heads = found.recording.error_heads, found.recording.error_of_heads
-    if heads is None or of_heads is None or heads == of_heads:
-        return None
-    return f"The error is over the first {heads:,} of {of_heads:,} heads of the batch."
-
-
-def _masked_notes(found: Comparison) -> list[str]:
-    """Variants whose row without any key depends on how the mask is given."""
-    differing: dict[tuple[str, str], list[str]] = {}
-    for row in found.rows:
-        added, boolean = row.record.masked_row, row.record.masked_row_boolean
-        if added is not None and boolean is not None and added != boolean:
-            differing.setdefault((added, boolean), []).append(plain(row.name))
-    return [
-        f"A row without any key depends on the mask in {', '.join(names)}: {_MASKED_WORDS[added]} under an additive "
-        f"mask of -inf, {_MASKED_WORDS[boolean]} under a boolean one."
-        for (added, boolean), names in differing.items()
-    ]
-
-
-def _fastest(found: Comparison) -> str | None:
-    """The fastest variant and whether PyTorch picks it by itself; `auto` is the yardstick, never the winner."""
-    timed = [row for row in found.rows if row.time_ns and row.name != "auto"]
-    if len(timed) < 2:  # noqa: PLR2004 - nothing to compare
-        return None
-    best = min(timed, key=lambda row: row.time_ns or 0)
-    by = "device time" if found.on_device else "wall time"
-    text = f"Fastest here by {by}: {plain(best.name)}."
-    auto = next((row for row in found.rows if row.name == "auto" and row.time_ns), None)
-    if auto is None or auto.backend is None:
-        return text
-    if best.backend == auto.backend:
-        return f"{text} PyTorch picks it by default at this shape; nothing to pin."
-    gain = (auto.time_ns or 0) - (best.time_ns or 0)
-    if gain <= max(best.spread_ns or 0, auto.spread_ns or 0):
-        return f"{text} PyTorch picks {auto.backend} by default, as fast within the spread; nothing to pin."
-    slower = _speedup((auto.time_ns or 0) / (best.time_ns or 1))
-    return f"{text} PyTorch picks {auto.backend} by default at this shape, which takes {slower} as long."

@@ -18,6 +18,7 @@ async function drawCharts(charts) {
   if (!charts.length) return;
   await loadBokeh();
   const theme = isDark() ? "dark" : "light";
+  document.documentElement.dataset.charts = theme;
   for (const { id, items } of charts) {
     const place = document.getElementById(id);
     place.replaceChildren();

@@ -10,14 +10,17 @@ async function startComparison({ names, notes, periods, difference }) {
   await showVariant(difference ? 1 : fastest(data), false);
 }
 
-/** The step that is drawn for a trace: of those its figures are over, the first that costs what most of them do. */
+/** The step that is drawn for a trace: of those its figures are over, the first that takes what most of them take. */
 function typicalStep(data) {
   const used = data.steps.map((step, at) => at).filter((at) => data.steps[at].used);
   if (!used.length) return null;
-  const cost = (at) => data.steps[at].device_time_ns || data.steps[at].cpu_time_ns;
-  const middle = used.map(cost).sort((a, b) => a - b)[(used.length - 1) >> 1];
-  // In later steps of a device-bound run the device is further behind: the first is the easiest to read.
-  return used.find((at) => Math.abs(cost(at) - middle) <= 0.02 * middle);
+  // From first to last activity: in the first steps the host may still be ahead by too little to keep the device busy.
+  const lengths = used.map((at) => {
+    const device = deviceWindow(data, at);
+    return device ? device[1] - device[0] : data.steps[at].cpu_time_ns;
+  });
+  const middle = [...lengths].sort((a, b) => a - b)[(lengths.length - 1) >> 1];
+  return used[lengths.findIndex((length) => Math.abs(length - middle) <= 0.02 * middle)];
 }
 
 /** [start, end] of a step's device activity (of all, without steps); null where it has none. */

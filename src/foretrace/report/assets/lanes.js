@@ -171,6 +171,29 @@ class Lanes {
     this.#drawOverlay();
   }
 
+  /** All that is in view, however far it scrolls, on one canvas of this width: for paper. */
+  picture(width) {
+    const panels = this.panels.filter((panel) => !panel.element.hidden);
+    const height = Math.min(20 + panels.reduce((sum, panel) => sum + panel.height + 1, 0), 2400);
+    const canvas = element("canvas", { class: "paper", "aria-hidden": "true", width: 2 * width, height: 2 * height });
+    const context = canvas.getContext("2d");
+    const view = { ...this, width, ruler: this.ruler };
+    context.setTransform(2, 0, 0, 2, 0, 0);
+    context.fillStyle = this.palette.ground;
+    context.fillRect(0, 0, width, height);
+    drawAxis(context, view, this.zero, 20);
+    let top = 20;
+    for (const panel of panels) {
+      context.fillStyle = this.palette.line;
+      context.fillRect(0, top, width, 1);
+      context.setTransform(2, 0, 0, 2, 0, 2 * (top + 1));
+      panel.paint(context, view, 0, panel.height);
+      context.setTransform(2, 0, 0, 2, 0, 0);
+      top += panel.height + 1;
+    }
+    return canvas;
+  }
+
   /** All of the recording in little: device activity, with the part in view framed. */
   #drawOverview() {
     const context = this.overview.getContext("2d");

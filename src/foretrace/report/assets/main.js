@@ -26,7 +26,11 @@ function attachTheme() {
     follow();
   });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", follow);
-  // Paper is white.
+  attachPrint(redraw);
+}
+
+/** Paper is white, has nothing folded, and does not scroll: the lanes are drawn anew for it. */
+function attachPrint(redraw) {
   let before = null;
   let folded = [];
   window.addEventListener("beforeprint", () => {
@@ -35,8 +39,10 @@ function attachTheme() {
     before = document.documentElement.dataset.theme ?? null;
     document.documentElement.dataset.theme = "light";
     redraw();
+    for (const lanes of page.lanes) lanes.stage.append(lanes.picture(1000));
   });
   window.addEventListener("afterprint", () => {
+    for (const paper of document.querySelectorAll("canvas.paper")) paper.remove();
     for (const each of folded) each.open = false;
     if (before === null) delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = before;

@@ -39,7 +39,7 @@ function kernelColor(row, decoded) {
 /** The least that a box says of a kernel: the color tells the rest. */
 function briefLabel(row, decoded) {
   const facts = decoded[row.name];
-  if (row.kind !== "kernel") return row.kind;
+  if (row.kind !== "kernel") return row.kind === "memcpy" ? "copy" : row.kind;
   if (!facts || facts.role === "other") return row.short;
   if (facts.role === "gemm") return "GEMM";
   if (facts.role.startsWith("attention")) return "attention";

@@ -60,23 +60,28 @@ class Panel {
   }
 
   draw(view) {
-    const { context, element: box } = this;
-    const scroll = box.scrollTop;
-    context.fillStyle = view.palette.ground;
-    context.fillRect(0, 0, view.width, this.seen);
+    this.context.fillStyle = view.palette.ground;
+    this.context.fillRect(0, 0, view.width, this.seen);
+    this.paint(this.context, view, this.element.scrollTop, this.seen);
+  }
+
+  /** Paint what lies from `scroll` on in this height. */
+  paint(context, view, scroll, seen) {
     context.textBaseline = "middle";
     for (const row of this.rows) {
       const top = row.top - scroll;
-      if (top > this.seen || top + row.height < 0) continue;
+      if (top > seen || top + row.height < 0) continue;
       context.font = FONT;
       if (row.idle) drawIdle(context, view, row.idle, top, row.height);
       drawLane(context, view, row.lane, top, row.height);
     }
-    for (const label of this.labels) this.#label(context, view, label, label.top - scroll);
+    for (const label of this.labels) {
+      const top = label.top - scroll;
+      if (top <= seen && top + label.height >= 0) this.#label(context, view, label, top);
+    }
   }
 
   #label(context, view, label, top) {
-    if (top > this.seen || top + label.height < 0) return;
     const middle = top + label.height / 2 + 1;
     context.font = label.quiet ? FONT : HEADING_FONT;
     context.fillStyle = label.quiet ? view.palette.quiet : view.palette.text;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from foretrace.report.comparison_notes import MASKED_ROWS, speedup_text
 from foretrace.report.escape import plain
 from foretrace.report.page.charts import THEMES, Chart, Theme, figure_json, new_figure
 from foretrace.units import bytes_text, share_text, time_scale, time_text
@@ -20,10 +21,8 @@ __all__ = ["comparison_charts", "comparison_facts", "comparison_headline", "stri
 
 _BOUND: Final = {"device": "device", "cpu": "CPU", "mixed": "mixed", "unknown": "-"}
 _UNITS: Final = {"tensor_core": "tensor core", "cuda_core": "CUDA core", "none": "-", "unknown": "-"}
-_MASKED: Final = {"nan": "NaN", "zero": "0", "other": "other"}
 # Two variants make a comparison.
 _FEWEST: Final = 2
-_TENFOLD: Final = 10
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def comparison_headline(found: Comparison) -> str:
     best = min(timed, key=lambda row: row.time_ns or 0)
     worst = max(timed, key=lambda row: row.time_ns or 0)
     kind = "of device time a step" if found.on_device else "a call"
-    times = _times((worst.time_ns or 0) / (best.time_ns or 1))
+    times = speedup_text((worst.time_ns or 0) / (best.time_ns or 1))
     return (
         f"{plain(best.name)} is the fastest here: {time_text(best.time_ns or 0)} {kind}{_kernels(best)}. "
         f"The slowest, {plain(worst.name)}, takes {times} as long{_kernels(worst)}."
@@ -78,10 +77,6 @@ def _kernels(row: VariantRow) -> str:
         return ""
     number = row.device_step.kernels.value
     return f" in {number:,} kernel{'' if number == 1 else 's'}"
-
-
-def _times(value: float) -> str:
-    return f"{value:.0f}x" if value >= _TENFOLD else f"{value:.1f}x"
 
 
 def strip_note(reading: Reading) -> str:
@@ -114,7 +109,7 @@ def _device_columns(found: Comparison, rows: Sequence[VariantRow]) -> list[Colum
 
     scale = time_scale(max((row.device_step.device_time_ns.median for row in rows if row.device_step), default=0))
     extra = {row["variant"]: row for row in found.to_json()["variants"]}
-    speed = Column("vs naive", "Speed relative to naive", [_speed(found.speedup(row)) for row in rows])
+    speed = Column("vs naive", "Speed relative to naive", [speedup_text(found.speedup(row)) for row in rows])
     return [
         Column(
             "ran",
@@ -159,7 +154,9 @@ def _host_columns(found: Comparison, rows: Sequence[VariantRow]) -> list[Column]
         return []
     columns = [Column("CPU time", "Length of a step on the host, under the profiler", cells, wide=found.on_device)]
     if not found.on_device:
-        columns.append(Column("vs naive", "Speed relative to naive", [_speed(found.speedup(row)) for row in rows]))
+        columns.append(
+            Column("vs naive", "Speed relative to naive", [speedup_text(found.speedup(row)) for row in rows])
+        )
     return columns
 
 
@@ -189,7 +186,7 @@ def _measured_columns(rows: Sequence[VariantRow]) -> list[Column]:
         Column(
             "masked row",
             "What a row without any key gives",
-            [_MASKED.get(record.masked_row or "", "-") for record in records],
+            [MASKED_ROWS.get(record.masked_row or "", "-") for record in records],
             wide=True,
         ),
     ]
@@ -207,10 +204,6 @@ def _bound(figures: PerStep) -> str:
 def _shares(values: Sequence[float]) -> list[float]:
     most = max(values, default=0) or 1
     return [value / most for value in values]
-
-
-def _speed(times: float | None) -> str:
-    return "-" if times is None else _times(times)
 
 
 def _unit(row: dict[str, Any]) -> str:
@@ -251,12 +244,12 @@ def comparison_charts(found: Comparison) -> list[Chart]:
 
 
 def _times_figure(rows: Sequence[VariantRow], theme: Theme) -> Any:
-    from bokeh.models import ColumnDataSource, HoverTool, LogTicker  # noqa: PLC0415 - only a page with figures pays for it
+    from bokeh.models import ColumnDataSource, FixedTicker, HoverTool  # noqa: PLC0415 - only a page with figures pays for it
 
     names = [plain(row.name) for row in rows]
     made = new_figure(theme, tools="", y_range=names[::-1], x_axis_type="log", height=90 + 26 * len(names))
     made.xaxis.axis_label = "ms"
-    made.xaxis.ticker = LogTicker(mantissas=[1, 2, 5])
+    made.xaxis.ticker = FixedTicker(ticks=[base * 10.0**power for power in range(-6, 6) for base in (1, 2, 5)])
     devices: list[float] = [row.device_step.device_time_ns.median if row.device_step else 0 for row in rows]
     hosts: list[float] = [row.per_step.cpu_time_ns.median if row.per_step else 0 for row in rows]
     walls: list[float] = [row.record.wall_time_ns.median if row.record.wall_time_ns else 0 for row in rows]
@@ -277,7 +270,10 @@ def _times_figure(rows: Sequence[VariantRow], theme: Theme) -> Any:
                 "text": [f"{label} {time_text(value)}" for _, value in known],
             }
         )
-        made.scatter(x="ms", y="name", size=10, marker=marker, color=color, source=source, legend_label=label)
+        # Wall time is often device time: an outline lets both be seen.
+        fill = None if label == "wall time" else color
+        drawn = made.scatter(x="ms", y="name", size=10, marker=marker, source=source, legend_label=label)
+        drawn.glyph.update(line_color=color, fill_color=fill, line_width=2 if fill is None else 1)
     made.add_layout(made.legend[0], "above")
     made.add_tools(HoverTool(tooltips=[("", "@name, @text")]))
     return figure_json(made, theme)
@@ -296,6 +292,7 @@ def _memory_figure(rows: Sequence[VariantRow], theme: Theme) -> Any:
     source = ColumnDataSource(
         {"name": names, "mb": [size / 1e6 for _, size in known], "text": [bytes_text(size) for _, size in known]}
     )
+    made.ygrid.grid_line_color = None
     made.hbar(y="name", right="mb", height=0.6, color=theme.device, source=source)
     made.add_tools(HoverTool(tooltips=[("", "@name, @text")]))
     return figure_json(made, theme)
