@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Files are spread over the processors; a file's tests stay together.
+PYTEST_ARGS ?= -n auto --dist loadfile
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 # The install compiles these where there is a compiler.
