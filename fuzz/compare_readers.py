@@ -14,11 +14,13 @@ import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import numpy as np
 from mutations import mutated, samples
 
 from foretrace.errors import ForetraceError
+from foretrace.trace import scan
 from foretrace.trace.read import read_raw
 
 if TYPE_CHECKING:
@@ -55,6 +57,12 @@ def reading(path: Path, reader: str) -> RawTrace | str:
         return f"{type(error).__name__}: {error}"
 
 
+def in_parts(path: Path) -> RawTrace | str:
+    """The same by four scanners side by side, however small the file."""
+    with mock.patch.object(scan, "_PART", 300), mock.patch.object(scan, "_processors", return_value=4):
+        return reading(path, "scan")
+
+
 def check(path: Path) -> list[str]:
     """What is wrong with how the file is read."""
     started = time.monotonic()
@@ -62,7 +70,7 @@ def check(path: Path) -> list[str]:
     middle = time.monotonic()
     other = reading(path, "msgspec")
     ended = time.monotonic()
-    found = differences(one, other)
+    found = differences(one, other) + differences(one, in_parts(path))
     for name, seconds in (("scan", middle - started), ("msgspec", ended - middle)):
         if seconds > SECONDS:
             found.append(f"{name} took {seconds:.1f} s")

@@ -231,17 +231,17 @@ class Tokens:
             return self.string(at, key=False)[0]
         found = _NUMBER.match(self.text, at, self.end)
         if not found:
-            return self.word(at)
+            return self.word(at, bounded=bounded)
         end = found.end()
         if end >= self.end:
             raise Cut
         if self.text[end] in b"0123456789.eE":
-            return self.word(at)
+            return self.word(at, bounded=bounded)
         if bounded and _is_boundless(found.group()):
             self.replace(at, end, b"null")
         return end
 
-    def word(self, at: int) -> int:
+    def word(self, at: int, *, bounded: bool) -> int:
         """true, false, null, or what C and Python print for numbers that are not finite; if lax, odd numbers."""
         left = self.end - at
         for word in _WORDS:
@@ -260,10 +260,10 @@ class Tokens:
             self.replace(at, found.end(), b"null")
             return found.end()
         if self.lax:
-            return self.odd_number(at)
+            return self.odd_number(at, bounded=bounded)
         raise Broken(at)
 
-    def odd_number(self, at: int) -> int:
+    def odd_number(self, at: int, *, bounded: bool) -> int:
         """A number that JSON spells otherwise: ``+1``, ``01``, ``.5``, ``5.``."""
         found = _LAX_NUMBER.match(self.text, at, self.end)
         if not found or not any(digit in found.group() for digit in b"0123456789"):
@@ -273,7 +273,7 @@ class Tokens:
         clean += b"." + fraction if fraction else b""
         clean += b"e" + exponent if exponent else b""
         self.notes.append(Note("number", at))
-        self.replace(at, found.end(), clean)
+        self.replace(at, found.end(), b"null" if bounded and _is_boundless(clean) else clean)
         return found.end()
 
     # ---- members ----
