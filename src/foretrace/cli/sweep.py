@@ -22,6 +22,7 @@ __all__ = ["command"]
 _AXES = (
     "batch", "heads", "kv_heads", "length", "kv_length", "head_dim", "dtype", "causal", "mask", "training",
 )  # fmt: skip
+_WIDE = 120  # columns from which the name of the case fits beside the bar
 _EVERY_S = 30.0  # between lines of progress where nobody watches a bar
 
 
@@ -157,14 +158,16 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
     from rich.progress import Progress as Bar  # noqa: PLC0415
 
     columns = [TextColumn(" sweep"), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    out = Console(stderr=True)
+    with Bar(*columns, console=out, transient=True) as bar:
         task = bar.add_task("", total=None)
 
         def tell(now: Progress) -> None:
             failed = f", {now.failed:,} failed" if now.failed else ""
             bar.update(
                 task,
-                description=f"cases  {_left(now)}  {now.rows:,} rows{failed}  {now.last}",
+                description=f"cases  {_left(now)}  {now.rows:,} rows{failed}"
+                + (f"  {now.last}" if out.width >= _WIDE else ""),
                 total=now.cases,
                 completed=now.done,
             )

@@ -89,6 +89,7 @@ class Session:
         deaths: Counter[str] = Counter()
         while left and not self._closed.is_set():
             worker = self.start()
+            before = len(left)
             end: _End | None = None
             for word in self._attempt(worker, msgspec.structs.replace(job, variants=tuple(left.values()))):
                 if isinstance(word, _End):
@@ -98,8 +99,11 @@ class Session:
                 yield word
             if self._closed.is_set():
                 return
-            if end is None:
+            if end is None and len(left) < before:
                 continue
+            if end is None:
+                end = _End("crashed", "its worker process ended the case without a row for it.", "")
+                deaths[""] = _TRIES
             self._replace()
             deaths[end.variant] += 1
             if end.status == "crashed" and deaths[end.variant] < _TRIES:
