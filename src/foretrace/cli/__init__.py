@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "metrics": ("metrics", "Print every named number of a trace."),
     "calibrate": ("calibrate", "Measure this card's copy bandwidth and matrix rates, for the roofline."),
     "recommend": ("recommend", "Say which attention backend to pin for a shape, by measured evidence."),
+    "learn": ("learn", "Guided lessons on recorded traces: guess, then look."),
     "kernel": ("kernel", "Take a kernel name apart, token by token."),
 }
 

@@ -1,0 +1,268 @@
+"""One step drawn in text: ops over launches over the device's streams, on one time axis.
+
+Each activity has a letter, at its launch and where it runs. An activity too short for a cell still has one, moved to
+the right if need be; so order and gaps can be read, and lengths from about a cell on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.report.escape import plain
+from foretrace.trace.kineto import Category
+from foretrace.trace.model import TimeFault
+from foretrace.units import time_scale, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foretrace.learn.recorded import Recorded, Work
+
+__all__ = ["Span", "draw", "drawn_text"]
+
+_LABEL: Final = 9
+_DEPTHS: Final = 5
+"""Rows of nested ops; what lies deeper is left out."""
+_DENSE_DEPTHS: Final = 2
+_TICKS: Final = 5
+_WAIT: Final = 0.2
+"""From this share of the drawing on, the wait between host and device is cut out."""
+_MARKED: Final = 52
+"""More activities than this are drawn without letters, and with fewer rows of ops."""
+_ROLE_STYLES: Final = {
+    "gemm": "blue",
+    "convolution": "blue",
+    "attention_forward": "blue",
+    "attention_backward": "blue",
+    "attention_decode": "blue",
+    "attention_combine": "blue",
+    "copy": "yellow",
+    "memset": "yellow",
+    "cast": "yellow",
+    "softmax": "magenta",
+    "normalization": "magenta",
+    "reduction": "magenta",
+}
+_OTHER_ROLE: Final = "green"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of a line, and its style for a terminal."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class _Range:
+    name: str
+    start: int
+    end: int
+
+
+class _Row:
+    """A row of cells."""
+
+    def __init__(self, width: int) -> None:
+        self.cells: list[tuple[str, str]] = [(" ", "")] * width
+
+    def put(self, at: int, text: str, style: str) -> None:
+        for offset, letter in enumerate(text):
+            if 0 <= at + offset < len(self.cells):
+                self.cells[at + offset] = (letter, style)
+
+    def spans(self) -> list[Span]:
+        found: list[Span] = []
+        for letter, style in self.cells:
+            if found and found[-1].style == style:
+                found[-1] = Span(found[-1].text + letter, style)
+            else:
+                found.append(Span(letter, style))
+        return found
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """A stretch of time over cells."""
+
+    origin: int
+    """The start of the step, which is 0 on the axis."""
+    start: int
+    length: int
+    width: int
+
+    def cell(self, time: int) -> int:
+        at = (time - self.start) * self.width // self.length
+        return int(min(max(at, 0), self.width - 1))
+
+
+def draw(recorded: Recorded, step: int, width: int = 80, *, quiet: bool = False) -> list[list[Span]]:
+    """The lines of the drawing, at most ``width`` characters each; ``quiet`` shows ops that launch nothing as well.
+
+    Where the device begins long after the host is done, each has an axis of its own: one axis would be mostly waiting.
+    """
+    works = recorded.work_of(step)
+    width = max(20, width - _LABEL - 1)
+    origin, host_end = _host_window(recorded, step, works)
+    timed = [work for work in works if work.time_ns > 0] or works
+    begins = origin + min((work.starts_ns for work in timed), default=0)
+    ends = max([host_end, *(origin + work.starts_ns + work.time_ns for work in timed)])
+    marked = len(works) <= _MARKED
+    apart = begins - host_end > _WAIT * (ends - origin)
+    axis = _Axis(origin, origin, max((host_end if apart else ends) - origin, 1), width)
+    lines: list[tuple[str, list[Span]]] = []
+    for number, rows in enumerate(_host_rows(recorded, step, works, axis, quiet=quiet)):
+        for depth, row in enumerate(rows):
+            lines.append(("" if depth else "CPU" if number == 0 else f"CPU, {number + 1}", row.spans()))
+    if marked:
+        lines.append(("launch", _launch_row(works, axis, origin).spans()))
+    if apart:
+        lines.append(("", _tick_row(axis).spans()))
+        lines.append(("", [Span(f"the device begins {time_text(begins - origin)} into the step:", "dim")]))
+        axis = _Axis(origin, begins, max(ends - begins, 1), width)
+    lines.extend((label, row.spans()) for label, row in _stream_rows(recorded, works, axis, marked=marked))
+    lines.append(("", _tick_row(axis).spans()))
+    return [[Span(f" {label:<{_LABEL - 1}}", "bold"), *spans] for label, spans in lines]
+
+
+def drawn_text(lines: Sequence[Sequence[Span]]) -> str:
+    """The drawing as plain text."""
+    return "\n".join("".join(span.text for span in line).rstrip() for line in lines)
+
+
+def _host_window(recorded: Recorded, step: int, works: Sequence[Work]) -> tuple[int, int]:
+    """The step on the host; without steps, from the first launch to the end of the last."""
+    rows = recorded.trace.rows
+    if step >= 0:
+        return int(recorded.trace.steps.ts[step]), int(recorded.trace.steps.end[step])
+    launches = [int(recorded.trace.activities.launch[work.at]) for work in works]
+    start = min((int(rows.ts[launch]) for launch in launches), default=0)
+    return 0, max((int(rows.end[launch]) for launch in launches), default=start)
+
+
+def _host_rows(recorded: Recorded, step: int, works: Sequence[Work], axis: _Axis, *, quiet: bool) -> list[list[_Row]]:
+    """For each thread that launched, the rows of its ops by depth."""
+    trace = recorded.trace
+    rows = trace.rows
+    launches: dict[int, list[int]] = {}
+    for work in works:
+        launch = int(trace.activities.launch[work.at])
+        launches.setdefault(int(rows.thread[launch]), []).append(int(rows.ts[launch]))
+    kinds = (rows.category == Category.CPU_OP) | (rows.category == Category.ANNOTATION)
+    kinds &= rows.fault == TimeFault.NONE
+    kinds[trace.steps.row] = False
+    if step >= 0:
+        kinds &= (rows.ts >= trace.steps.ts[step]) & (rows.ts < trace.steps.end[step])
+    found = []
+    for thread, times in launches.items():
+        here = np.flatnonzero(kinds & (rows.thread == thread))
+        at = np.sort(np.array(times, np.int64))
+        leads = np.searchsorted(at, rows.end[here], side="left") > np.searchsorted(at, rows.ts[here], side="left")
+        here = here if quiet else here[leads]
+        ranges = [_Range(plain(trace.name(int(row))), int(rows.ts[row]), int(rows.end[row])) for row in here]
+        found.append(_nested(ranges, axis, _DEPTHS if len(works) <= _MARKED else _DENSE_DEPTHS))
+    return found
+
+
+def _nested(ranges: list[_Range], axis: _Axis, depths: int) -> list[_Row]:
+    rows: list[_Row] = []
+    open_ends: list[int] = []
+    for each in sorted(ranges, key=lambda one: (one.start, -one.end)):
+        while open_ends and open_ends[-1] <= each.start:
+            open_ends.pop()
+        depth = len(open_ends)
+        open_ends.append(each.end)
+        if depth >= depths:
+            continue
+        while len(rows) <= depth:
+            rows.append(_Row(axis.width))
+        low, high = axis.cell(each.start), axis.cell(each.end)
+        room = max(high - low, 1)
+        label = each.name.removeprefix("aten::")
+        rows[depth].put(low, ("▌" + label + "░" * room)[:room], "" if depth else "dim")
+    return rows
+
+
+def _launch_row(works: Sequence[Work], axis: _Axis, origin: int) -> _Row:
+    row = _Row(axis.width)
+    starts = _apart([axis.cell(origin + work.launched_ns) for work in works], axis.width)
+    for work, at in zip(works, starts, strict=True):
+        row.put(at, work.letter, "bold")
+    return row
+
+
+def _stream_rows(recorded: Recorded, works: Sequence[Work], axis: _Axis, *, marked: bool) -> list[tuple[str, _Row]]:
+    """A row for each stream that the step ran on; what other steps ran there meanwhile is a faint dot."""
+    acts = recorded.trace.activities
+    streams = list(dict.fromkeys((int(acts.device[work.at]), int(acts.stream[work.at])) for work in works))
+    found = []
+    for device, stream in sorted(streams):
+        row = _Row(axis.width)
+        mine = {work.at for work in works}
+        here = (acts.device == device) & (acts.stream == stream) & acts.timed
+        here &= (acts.end > axis.start) & (acts.ts < axis.start + axis.length)
+        for at in np.flatnonzero(here):
+            if int(at) not in mine:
+                low, high = axis.cell(int(acts.ts[at])), axis.cell(int(acts.end[at]))
+                row.put(low, "·" * max(high - low, 1), "dim")
+        on = [work for work in works if (int(acts.device[work.at]), int(acts.stream[work.at])) == (device, stream)]
+        _fill(row, sorted(on, key=lambda work: work.starts_ns), axis, marked=marked)
+        several = len(streams) > 1
+        found.append((f"GPU s{stream}" if several and stream >= 0 else "GPU", row))
+    return found
+
+
+def _fill(row: _Row, works: list[Work], axis: _Axis, *, marked: bool) -> None:
+    starts = [axis.cell(axis.origin + work.starts_ns) for work in works]
+    if marked:
+        starts = _apart(starts, axis.width)
+    for number, (work, low) in enumerate(zip(works, starts, strict=True)):
+        high = axis.cell(axis.origin + work.starts_ns + work.time_ns)
+        style = _ROLE_STYLES.get(work.decoded.role, _OTHER_ROLE)
+        fill = "▒" if work.kind != "kernel" else "█" if number % 2 == 0 else "▓"
+        row.put(low, fill * max(high - low, 1), style)
+        if marked:
+            row.put(low, work.letter, f"bold {style}")
+
+
+def _apart(starts: list[int], width: int) -> list[int]:
+    """A cell for each, in order: moved to the right where they would share one, and back where the row ends."""
+    placed: list[int] = []
+    for start in starts:
+        placed.append(max(start, placed[-1] + 1) if placed else start)
+    limit = width
+    for at in range(len(placed) - 1, -1, -1):
+        limit = placed[at] = max(0, min(placed[at], limit - 1))
+    return placed
+
+
+def _tick_row(axis: _Axis) -> _Row:
+    """Marks at round times from the start of the step, the unit after the last."""
+    row = _Row(axis.width)
+    begin = axis.start - axis.origin
+    scale = time_scale(begin + axis.length)
+    stride = _round(axis.length / _TICKS)
+    first = -(-begin // stride)
+    ticks = [at * stride for at in range(first, (begin + axis.length) // stride + 1)]
+    for tick in ticks:
+        text = f"╵{tick / scale.divisor:.10g}" + (f" {scale.unit}" if tick == ticks[-1] else "")
+        at = axis.cell(axis.origin + tick)
+        if at + len(text) > axis.width:
+            text = text[1:] + "╵"
+            at = at - len(text) + 1
+        row.put(at, text, "dim")
+    return row
+
+
+def _round(length: float) -> int:
+    """The next of 1, 2, 5, 10, 20, 50, ... nanoseconds."""
+    size = 1
+    while True:
+        for step in (1, 2, 5):
+            if step * size >= length:
+                return step * size
+        size *= 10

@@ -1,0 +1,151 @@
+"""Print a lesson's blocks for people."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from foretrace.learn.guess import LETTERS
+from foretrace.learn.lanes import draw
+from foretrace.learn.lesson import Choice, Code, Grid, Lanes, Prose
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from foretrace.learn.lesson import Question, Try, View
+    from foretrace.learn.registry import Lesson
+
+__all__ = ["print_answer", "print_lesson_title", "print_lessons", "print_question", "print_try", "print_view", "say"]
+
+_WIDEST: Final = 92
+"""Prose wider than this is hard to read."""
+_CODE: Final = re.compile(r"`([^`]*)`")
+_INDENT: Final = 1
+_CODE_INDENT: Final = 4
+
+
+def _width(out: Console) -> int:
+    return min(out.width, _WIDEST)
+
+
+def say(out: Console, text: str, *, style: str = "", indent: int = _INDENT, gap: bool = True) -> None:
+    """A paragraph, wrapped at words; code in backticks has a color where there are colors."""
+    shown = Text(style=style)
+    at = 0
+    for match in _CODE.finditer(text):
+        shown.append(text[at : match.start()])
+        shown.append(match[1] if out.color_system else match[0], style="cyan")
+        at = match.end()
+    shown.append(text[at:])
+    _lines(out, shown, indent)
+    if gap:
+        out.print()
+
+
+def _lines(out: Console, text: Text, indent: int) -> None:
+    """Wrapped and indented, without blanks at the ends."""
+    for line in text.wrap(out, max(20, _width(out) - indent)):
+        line.rstrip()
+        out.print(Text(" " * indent) + line if line.plain else line, soft_wrap=True)
+
+
+def print_view(out: Console, view: View) -> None:
+    """Prose, code, a table or lanes, and an empty line."""
+    if isinstance(view, Prose):
+        say(out, view.text)
+    elif isinstance(view, Code):
+        _code(out, view)
+    elif isinstance(view, Grid):
+        _grid(out, view)
+    else:
+        _lanes(out, view)
+
+
+def _code(out: Console, code: Code) -> None:
+    if out.color_system and code.language:
+        from rich.syntax import Syntax  # noqa: PLC0415 - Pygments, for terminals only
+
+        _lines(out, Syntax("", code.language, theme="ansi_dark").highlight(code.text), _CODE_INDENT)
+    else:
+        _lines(out, Text(code.text), _CODE_INDENT)
+    out.print()
+
+
+def _grid(out: Console, grid: Grid) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    wraps = max(grid.text, default=-1)
+    for at, heading in enumerate(grid.headings):
+        table.add_column(
+            Text(heading),
+            justify="left" if at in grid.text else "right",
+            no_wrap=at != wraps,
+            overflow="fold" if at == wraps else "ellipsis",
+        )
+    for row in grid.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    out.print(Padding(table, (0, 0, 0, _INDENT), expand=False))
+    out.print()
+
+
+def _lanes(out: Console, lanes: Lanes) -> None:
+    width = min(out.width, 100)
+    if lanes.title:
+        out.print(Text(f" {lanes.title}", style="italic"))
+    for line in draw(lanes.recorded, lanes.step, width, quiet=lanes.quiet):
+        shown = Text(no_wrap=True)
+        for span in line:
+            shown.append(span.text, style=span.style)
+        shown.rstrip()
+        out.print(shown, soft_wrap=True)
+    out.print()
+
+
+def print_question(out: Console, number: int, total: int, question: Question) -> None:
+    """The question and its options."""
+    out.print(Text(f" Question {number} of {total}", style="bold magenta"))
+    say(out, question.ask, style="bold", gap=not isinstance(question.answer, Choice))
+    if isinstance(question.answer, Choice):
+        for letter, option in zip(LETTERS, question.answer.options, strict=False):
+            say(out, f"{letter})  {option}", indent=3, gap=False)
+        out.print()
+
+
+def print_answer(out: Console, question: Question) -> None:
+    """The answer, for who does not guess."""
+    say(out, f"Answer: {question.answer.text}", style="bold green")
+
+
+def print_try(out: Console, thing: Try) -> None:
+    """What to do next."""
+    out.print(Text(" Try", style="bold magenta"))
+    say(out, thing.text)
+    out.print(Text(f"     $ {thing.command}", style="bold"), soft_wrap=True)
+    out.print()
+
+
+def print_lesson_title(out: Console, lesson: Lesson, total: int, made_with: str) -> None:
+    """Which lesson, how long, and what it was recorded on."""
+    out.print(Text(f" {lesson.title}", style="bold"))
+    say(out, f"Lesson {lesson.number} of {total} · about {lesson.minutes} minutes · {made_with}", style="dim")
+
+
+def print_lessons(out: Console, lessons: list[Lesson], made_with: str) -> None:
+    """The list."""
+    say(out, "Guess what a trace holds, then look. No GPU is needed: the traces were " + f"{made_with}.")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(justify="right")
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_column(justify="right", no_wrap=True)
+    for lesson in lessons:
+        what = Text(lesson.title, style="bold")
+        what.append(f"\n{lesson.teaches}", style="not bold dim")
+        table.add_row(f"{lesson.number}", Text(lesson.name, style="cyan"), what, f"{lesson.minutes} min")
+    out.print(Padding(table, (0, 0, 0, _INDENT), expand=False), width=_width(out))
+    out.print()
+    first = lessons[0].name
+    say(out, f"`foretrace learn {first}` starts the first; `--answers` prints questions and answers without asking.")

@@ -1,0 +1,143 @@
+"""Views of a recording that lessons share: its kernels, some ops, a name taken apart, what bounds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from foretrace.learn.lesson import Grid, Lanes
+from foretrace.learn.words import and_list, counted, tick
+from foretrace.report.escape import plain
+from foretrace.units import bytes_text, share_text, time_scale, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from foretrace.analysis.tree import Node
+    from foretrace.learn.recorded import Recorded, Work
+    from foretrace.names.decoded import Decoded
+
+__all__ = [
+    "bound_sentence",
+    "counts_sentence",
+    "is_compute_bound",
+    "kernel_grid",
+    "lanes",
+    "launched_sentence",
+    "op_grid",
+    "role_grid",
+    "token_grid",
+    "token_proving",
+]
+
+_SHORT_NAME: Final = 20
+_NAMED: Final = 26
+"""A table of more activities than this is by kind instead."""
+
+
+def lanes(recorded: Recorded, title: str, *, quiet: bool = False) -> Lanes:
+    """The lanes of the step to look at; ``quiet`` shows ops that launch nothing as well."""
+    return Lanes(recorded, recorded.shown, title, quiet)
+
+
+def kernel_grid(recorded: Recorded) -> Grid:
+    """Every activity of the step in launch order: letter, what it is, time, share, and the op that launched it."""
+    works = recorded.work
+    if len(works) > _NAMED:
+        return role_grid(recorded)
+    total = sum(work.time_ns for work in works) or 1
+    scale = time_scale(max((work.time_ns for work in works), default=0))
+    rows = tuple(
+        (
+            work.letter,
+            _labelled(work),
+            scale(work.time_ns),
+            share_text(work.time_ns / total),
+            _launcher(work),
+        )
+        for work in works
+    )
+    return Grid(("", "what it is", "device", "", "launched by"), rows, text=(0, 1, 4))
+
+
+def _launcher(work: Work) -> str:
+    """The op that launched it, inside the one around that where its name is short enough to help."""
+    names = [plain(name).removeprefix("aten::") for name in work.path[-2:]]
+    return " > ".join(names if len(names[0]) <= _SHORT_NAME else names[-1:]) if names else "outside any op"
+
+
+def _labelled(work: Work) -> str:
+    return f"{work.short}, {bytes_text(work.bytes)}" if work.kind == "memcpy" and work.bytes else work.short
+
+
+def role_grid(recorded: Recorded) -> Grid:
+    """The step's activities by what they compute: how many, and how long."""
+    found: dict[str, list[int]] = {}
+    for work in recorded.work:
+        word = "copy" if work.kind == "memcpy" else work.decoded.role.replace("_", " ")
+        found.setdefault(word, []).append(work.time_ns)
+    total = sum(map(sum, found.values())) or 1
+    order = sorted(found, key=lambda word: -sum(found[word]))
+    scale = time_scale(max(map(sum, found.values()), default=0))
+    rows = tuple(
+        (word, f"{len(found[word]):,}", scale(sum(found[word])), share_text(sum(found[word]) / total)) for word in order
+    )
+    return Grid(("what they are", "how many", "device", ""), rows)
+
+
+def op_grid(nodes: Sequence[Node], verb: str = "launches") -> Grid:
+    """Some ops with their shapes and the number of activities under each."""
+    rows = tuple(
+        (plain(node.name), plain(node.shapes), f"{sum(each.activity >= 0 for each in node.walk()):,}") for node in nodes
+    )
+    return Grid(("op", "inputs", verb), rows, text=(0, 1))
+
+
+def token_grid(decoded: Decoded, keep: Callable[[str], bool] | None = None) -> Grid:
+    """A kernel's name piece by piece; ``keep`` picks pieces by the fact they prove."""
+    rows = tuple(
+        (plain(token.text), plain(token.meaning))
+        for token in decoded.tokens
+        if keep is None or any(keep(fact) for fact in (token.fact or "").split(", "))
+    )
+    return Grid(("piece of the name", "what it says"), rows, text=(0, 1))
+
+
+def token_proving(decoded: Decoded, fact: str) -> str | None:
+    """The piece of a name that proves a fact."""
+    return decoded.evidence.get(fact)
+
+
+def counts_sentence(recorded: Recorded) -> str:
+    """``5 kernels, 1 copy and 1 memset``: what a step launches."""
+    figures = recorded.per_step
+    parts = [counted(figures.kernels.value, "kernel")]
+    if figures.memcpys.value:
+        parts.append(counted(figures.memcpys.value, "copy", "copies"))
+    if figures.memsets.value:
+        parts.append(counted(figures.memsets.value, "memset"))
+    return and_list(parts)
+
+
+def launched_sentence(recorded: Recorded) -> str:
+    """Which op launched which kernel, in launch order."""
+    parts = [f"{tick(work.owner)} launches {work.letter} ({work.short})" for work in recorded.work]
+    return and_list(parts)
+
+
+def is_compute_bound(recorded: Recorded, op: str) -> bool:
+    """Whether an op's FLOPs take longer at the device's peak than its bytes do."""
+    roof = recorded.roof(op)
+    return roof is not None and roof.bound == "compute"
+
+
+def bound_sentence(recorded: Recorded) -> str:
+    """How busy the device is, and what that makes of the step."""
+    word = {
+        "device": "device-bound",
+        "cpu": "CPU-bound: the device waits for launches",
+        "mixed": "between the two bounds",
+    }.get(recorded.bound, "bound by nothing that the trace shows")
+    return (
+        f"The device works {time_text(recorded.device_ns)} of every {time_text(recorded.period_ns)}, "
+        f"so it is busy {share_text(recorded.busy_share)} of the time: {word}."
+    )

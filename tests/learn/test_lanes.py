@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from build import Build
+from foretrace.learn.lanes import draw, drawn_text
+from foretrace.learn.recorded import Recorded, Shelf
+
+
+def drawn(build: Build, step: int = 0, width: int = 50, *, quiet: bool = False) -> str:
+    return drawn_text(draw(Recorded("x", build.load()), step, width, quiet=quiet))
+
+
+def test_ops_launches_and_kernels_stand_on_one_axis():
+    build = (
+        Build()
+        .step(0, 0, 100)
+        .annotation("call", 0, 90)
+        .op("aten::matmul", 10, 30)
+        .op("aten::mm", 20, 20)
+        .kernel("gemm", ts=50, dur=20, launched=30)
+        .op("aten::add", 60, 20)
+        .kernel("add", ts=80, dur=20, launched=70)
+    )
+    assert drawn(build) == (
+        " CPU     ▌call░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░\n"
+        "             ▌matmul░░░░░        ▌add░░░░\n"
+        "                 ▌mm░░░░░\n"
+        " launch              a               b\n"
+        " GPU                         a███████    b▓▓▓▓▓▓\n"
+        "         ╵0      ╵0.02   ╵0.04   ╵0.06   ╵0.1 ms╵"
+    )
+
+
+def test_a_wait_between_host_and_device_is_cut_out():
+    build = Build().step(0, 0, 50).op("aten::mm", 10, 20).kernel("gemm", ts=900, dur=50, launched=20)
+    text = drawn(build)
+    assert "the device begins 0.900 ms into the step:" in text
+    host, device = text.split("the device begins")
+    assert "▌mm░" in host
+    assert "a████" in device
+
+
+def test_ops_that_launch_nothing_are_shown_on_request():
+    build = Build().step(0, 0, 100).op("aten::t", 0, 20).op("aten::mm", 30, 40).kernel("g", 80, 10, launched=40)
+    assert "▌t░" not in drawn(build)
+    assert "▌t░" in drawn(build, quiet=True)
+
+
+def test_work_of_other_steps_is_faint_and_without_letters():
+    build = (
+        Build()
+        .step(0, 0, 40)
+        .op("aten::mm", 0, 30)
+        .kernel("g", ts=20, dur=60, launched=10)
+        .step(1, 40, 60)
+        .op("aten::mm", 42, 30)
+        .kernel("g", ts=80, dur=20, launched=50)
+    )
+    gpu = next(line for line in drawn(build, step=1).splitlines() if line.startswith(" GPU"))
+    assert "···" in gpu
+    assert gpu.count("a") == 1
+
+
+def test_tiny_activities_each_keep_a_letter_in_order():
+    build = Build().step(0, 0, 100).op("aten::x", 0, 90)
+    for at in range(10):
+        build.kernel(f"k{at}", ts=80 + at * 0.1, dur=0.1, launched=10 + at)
+    gpu = next(line for line in drawn(build).splitlines() if line.startswith(" GPU"))
+    assert "abcdefghij" in gpu
+
+
+def test_copies_look_different_and_streams_have_rows_of_their_own():
+    build = (
+        Build()
+        .step(0, 0, 100)
+        .op("aten::x", 0, 50)
+        .kernel("k", ts=20, dur=40, launched=5, stream=7)
+        .memcpy("Memcpy DtoD (Device -> Device)", ts=30, dur=40, launched=15, stream=9)
+    )
+    text = drawn(build)
+    assert "GPU s7" in text
+    assert "GPU s9" in text
+    assert "▒▒▒" in text
+
+
+def test_a_file_without_steps_is_drawn_whole():
+    build = Build().op("aten::mm", 10, 20).kernel("g", ts=40, dur=10, launched=15)
+    assert "a█" in drawn(build, step=-1)
+
+
+def test_a_hostile_name_cannot_move_the_cursor():
+    build = Build().step(0, 0, 100).op("\x1b[2Jevil\n", 10, 50).kernel("g", ts=70, dur=10, launched=15)
+    text = drawn(build)
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == len(("ops", "launch", "GPU", "ticks"))
+
+
+def test_no_line_is_wider_than_asked_and_none_too_narrow_breaks_it():
+    shelf = Shelf()
+    for name in ("attention-math", "attention-naive-training", "decoder-sdpa", "graph-replay"):
+        recorded = shelf[name]
+        for width in (30, 80, 100):
+            lines = draw(recorded, recorded.shown, width)
+            assert max(sum(len(span.text) for span in line) for line in lines) <= max(width, 60)
+
+
+def test_every_step_of_every_recording_can_be_drawn():
+    shelf = Shelf()
+    for path in sorted(shelf.folder.glob("*.json.gz")):
+        recorded = shelf[path.name.removesuffix(".json.gz")]
+        for step in range(len(recorded.trace.steps)):
+            assert "GPU" in drawn_text(draw(recorded, step))
