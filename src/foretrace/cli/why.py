@@ -22,7 +22,6 @@ from foretrace.analysis.dispatch.call import (
 )
 from foretrace.analysis.dispatch.decide import dispatch
 from foretrace.analysis.dispatch.devices import architecture_named
-from foretrace.cli.read import print_json
 from foretrace.errors import MissingDataError, UsageError
 from foretrace.names.peaks import card_named
 
@@ -114,10 +113,16 @@ def command(
     arch = architecture_named(gpu)
     found = [dispatch(call, arch, release=release, cudnn=number) for call in calls]
     if as_json or cases is not None:
-        print_json({"schema": SCHEMA, "foretrace": __version__, "calls": [each.to_json() for each in found]})
+        _print_json({"calls": [each.to_json() for each in found]})
     else:
         _print(calls[0], found[0], _place(gpu, arch))
     return 0
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    from foretrace.cli.read import print_json  # noqa: PLC0415 - only where JSON is asked for
+
+    print_json({"schema": SCHEMA, "foretrace": __version__, **content})
 
 
 def _place(gpu: str, arch: Architecture) -> str:
@@ -134,20 +139,14 @@ def _print(call: Call, found: Dispatch, place: str) -> None:
 
 def _from_trace(path: Path, release: str | None, cudnn: int | None, *, everything: bool, as_json: bool) -> None:
     from foretrace.analysis.dispatch.recorded import recorded_calls  # noqa: PLC0415 - only for traces
-    from foretrace.trace.load import load_trace  # noqa: PLC0415 - the same
+    from foretrace.cli.opening import open_trace  # noqa: PLC0415 - the same
 
-    trace = load_trace(path)
+    trace = open_trace(path)
     rows = recorded_calls(trace, torch=release, cudnn=cudnn)
     devices = [device.name for device in trace.devices]
     if as_json:
-        print_json(
-            {
-                "schema": SCHEMA,
-                "foretrace": __version__,
-                "trace": {"file": trace.file, "devices": devices},
-                "calls": [row.to_json() for row in rows],
-            }
-        )
+        head = {"file": trace.file, "devices": devices}
+        _print_json({"trace": head, "calls": [row.to_json() for row in rows]})
         return
     if not rows:
         raise MissingDataError(
@@ -167,7 +166,7 @@ def _ask_live(calls: list[Call], *, as_json: bool) -> int:
 
     rows = [compared(call, ask_pytorch(call)) for call in calls]
     if as_json:
-        print_json({"schema": SCHEMA, "foretrace": __version__, "calls": [row.to_json() for row in rows]})
+        _print_json({"calls": [row.to_json() for row in rows]})
         return 0
     from foretrace.report.console import console  # noqa: PLC0415 - rich is for people
     from foretrace.report.why_text import print_dispatch, print_live  # noqa: PLC0415 - the same
