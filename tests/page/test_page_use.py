@@ -236,3 +236,36 @@ def test_the_roofline_is_drawn_where_shapes_and_peaks_are_known(naive, opened):
     with opened(naive) as page:
         page.wait_for_selector("html[data-charted]", state="attached")
         assert page.locator("#chart-roofline .bk-Figure").count() == 1
+
+
+def test_a_link_to_an_event_that_is_not_drawn_says_so(naive, opened):
+    with opened(naive) as page:
+        page.evaluate("location.hash = '#event-0-999999'")
+        page.locator(".event-panel", has_text="not in these lanes").wait_for()
+        assert page.troubles == []
+
+
+def test_a_touch_selects_and_two_fingers_zoom(naive, browser, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(naive, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached")
+    spot = page.evaluate(
+        """() => { const l = foretrace.lanes[0]; l.stage.scrollIntoView({block: "center"}); l.draw();
+          const {data} = l.scene.parts[0]; let best = data.hosts;
+          for (let e = data.hosts; e < data.count; e++)
+            if (data.step(e) === 0 && data.dur[e] > data.dur[best]) best = e;
+          const place = l.place(best), box = l.stage.getBoundingClientRect();
+          return [box.left + (place.left + place.right) / 2, box.top + (place.top + place.bottom) / 2, best]; }"""
+    )
+    page.touchscreen.tap(spot[0], spot[1])
+    assert page.evaluate("foretrace.lanes[0].selected") == spot[2]
+    before = page.evaluate("foretrace.lanes[0].span")
+    session = context.new_cdp_session(page)
+    for kind, gap in (("touchStart", 20), ("touchMove", 40), ("touchMove", 80), ("touchEnd", None)):
+        points = [] if gap is None else [{"x": spot[0] - gap, "y": spot[1]}, {"x": spot[0] + gap, "y": spot[1]}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert page.evaluate("foretrace.lanes[0].span") < before / 2
+    context.close()

@@ -37,6 +37,8 @@ def test_python_writes_the_same_page(tmp_path):
         ("b.json.gz", "b.html"),
         ("rank0.1234.pt.trace.json.gz", "rank0.1234.html"),
         ("odd", "odd.html"),
+        ("ranks.zip:rank1.json", "rank1.html"),
+        ("-", None),
         (".json", None),
     ],
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from foretrace.cli.opening import open_trace
 from foretrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,12 +40,11 @@ def command(*, trace: Path, repair_lanes: bool, no_browser: bool, wait: float) -
     """
     from foretrace.report.perfetto import ORIGIN, TraceServer  # noqa: PLC0415 - `--help` needs none of it
     from foretrace.report.perfetto_lanes import overlap_rows  # noqa: PLC0415 - the same
-    from foretrace.trace.load import load_trace  # noqa: PLC0415 - the same
     from foretrace.units import count_text  # noqa: PLC0415 - the same
 
     if str(trace) == "-":
         raise UsageError("the viewer is given a file, not standard input; write the trace into one.")
-    found = load_trace(trace)
+    found = open_trace(trace)
     overlapping = int((overlap_rows(found) > 0).sum())
     served: Path | bytes
     if repair_lanes:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from foretrace.cli.opening import open_trace, opening_options
 from foretrace.errors import UsageError
+from foretrace.report.escape import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from foretrace.predictions import Prediction
 
 __all__ = ["command", "page_path"]
@@ -20,7 +26,7 @@ __all__ = ["command", "page_path"]
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="[default: TRACE's name with .html]"
 )
-@click.option("--step", metavar="NAME", help="Make every annotation of this name a step.")
+@opening_options
 @click.option("--expect", "expected", multiple=True, metavar="PREDICTION", help="A prediction to hold against it.")
 @click.option(
     "--predictions", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE.toml", help="Predictions."
@@ -36,11 +42,11 @@ def command(
     *,
     trace: Path,
     output: Path | None,
-    step: str | None,
     expected: tuple[str, ...],
     files: tuple[Path, ...],
     no_charts: bool,
     max_events: int | None,
+    **opening: Any,
 ) -> None:
     """Write TRACE as one HTML page: lanes, kernels, ops, findings, guesses. It needs no network and can be mailed.
 
@@ -49,8 +55,23 @@ def command(
     from foretrace.report.html import report  # noqa: PLC0415 - `--help` needs none of it
 
     out = output or page_path(trace)
-    report(trace, out, step=step, expect=_predictions(expected, files), charts=not no_charts, max_events=max_events)
+    predictions = _predictions(expected, files)
+    source = trace if trace.is_dir() else open_trace(trace, **opening)
+    with _busy(f"writing {out}"):
+        report(source, out, expect=predictions, charts=not no_charts, max_events=max_events)
     click.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
+
+
+@contextmanager
+def _busy(text: str) -> Iterator[None]:
+    """Say what takes a moment, where somebody watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+
+    with Console(stderr=True, markup=False).status(plain(text)):
+        yield
 
 
 def _predictions(expected: tuple[str, ...], files: tuple[Path, ...]) -> list[str | Prediction]:
@@ -67,9 +88,9 @@ def page_path(trace: Path) -> Path:
     """Where the page of a trace goes unless said otherwise: into the working directory, or a recording's own folder."""
     if trace.is_dir():
         return trace / "report.html"
-    name = trace.name
+    name = trace.name.rpartition(":")[2]  # of a member of an archive, the member's own
     for suffix in (".gz", ".zst", ".zip", ".tar", ".json", ".pt.trace"):
         name = name.removesuffix(suffix)
-    if not name.strip("."):
+    if not name.strip(".-"):
         raise UsageError(f"{trace} gives the page no name; say where it goes with -o FILE.html.")
     return Path(f"{name}.html")

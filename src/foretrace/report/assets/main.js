@@ -57,7 +57,7 @@ async function followLink() {
   const number = Number(match[1]);
   if (page.comparison) await showVariant(number, false);
   const view = await openReading(number);
-  if (view && !view.showEvent(Number(match[2]))) view.lanesPlace.scrollIntoView({ block: "center" });
+  if (view && !view.showEvent(Number(match[2]))) view.missing();
 }
 
 /** The data of a reading, unpacked once. */

@@ -75,6 +75,13 @@ class ReadingView {
     return true;
   }
 
+  /** Say that an event is in the file and not in these lanes. */
+  missing() {
+    this.lanesPlace.scrollIntoView({ block: "center" });
+    const text = "That event is not in these lanes: they hold a part of the file, or its times are not believed.";
+    this.eventPanel?.replaceChildren(element("p", {}, text));
+  }
+
   /** Show the first activity of a row of the kernel table, in the chosen step if there is one there. */
   showKernel(row) {
     const number = this.data.kernels.indexOf(row);
