@@ -25,7 +25,7 @@ from foretrace.names.dtypes import first_cpp_dtype
 from foretrace.names.peaks import peaks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from foretrace.names.peaks import Peaks
     from foretrace.trace.model import Trace
@@ -111,21 +111,14 @@ def trace_roofline(trace: Trace, own_peaks: Mapping[str, Mapping[str, Any]] | No
     device = _device_name(trace)
     peaks = None if device is None else peaks_of(device, own_peaks)
     judged = _Judged(trace)
-    groups: dict[tuple[str, str, Work], list[int]] = {}
-    for op, work in judged.work.items():
-        groups.setdefault(_key(trace, op, work), []).append(op)
+    groups: dict[tuple[str, str, Any], list[int]] = {}
+    for members in judged.alike():
+        groups.setdefault(_key(trace, members[0], judged.work[members[0]]), []).extend(members)
     rows = []
     for (name, shapes, _), members in groups.items():
-        time = int(sum(int(judged.total[op]) for op in members))
-        rows.append(
-            OpRoof(
-                name=name,
-                shapes=shapes,
-                calls=len(members),
-                device_time_ns=time,
-                bound=bound_of(judged.work[members[0]], time / len(members), peaks),
-            )
-        )
+        time = int(judged.total[members].sum())
+        bound = bound_of(judged.work[members[0]], time / len(members), peaks)
+        rows.append(OpRoof(name, shapes, len(members), time, bound))
     rows.sort(key=lambda row: (-row.device_time_ns, row.name, row.shapes))
     return TraceRoofline(device, peaks, rows, _steps(trace, judged, peaks))
 
@@ -151,30 +144,28 @@ class _Judged:
         self.trace = trace
         self.total = device_times(trace)[1]
         self.work: dict[int, Work] = {}
-        self._names = [known(text) for text in trace.strings]
+        names = np.array([known(text) for text in trace.strings], bool)
+        self._named: list[bool] = names[trace.rows.name[trace.ops.row]].tolist() if names.size else []
+        self._parent: list[int] = trace.ops.parent.tolist()
         self._judge: dict[int, int] = {}
         self._kernels = self._by_op()
+        self._cache: dict[tuple[tuple[int, ...], frozenset[str]], Work | None] = {}
         for op in map(int, np.flatnonzero(self.total)):
             self.judge(op)
 
-    def _by_op(self) -> dict[int, list[str]]:
+    def _by_op(self) -> dict[int, frozenset[str]]:
         """The kernels that each known op launched, itself or through others."""
         trace, acts = self.trace, self.trace.activities
-        owned: dict[int, list[str]] = {}
-        for row, owner in zip(acts.row, acts.owner, strict=True):
-            if owner >= 0:
-                owned.setdefault(int(owner), []).append(trace.name(int(row)))
-        found: dict[int, list[str]] = {}
-        for owner, names in owned.items():
+        owned = acts.owner >= 0
+        launched = np.unique(np.stack([acts.owner[owned], trace.rows.name[acts.row[owned]]], axis=1), axis=0)
+        found: dict[int, set[str]] = {}
+        for owner, name in launched.tolist():
             at = owner
             while at >= 0:
-                if self._named(at):
-                    found.setdefault(at, []).extend(names)
-                at = int(trace.ops.parent[at])
-        return found
-
-    def _named(self, op: int) -> bool:
-        return self._names[int(self.trace.rows.name[self.trace.ops.row[op]])]
+                if self._named[at]:
+                    found.setdefault(at, set()).add(trace.strings[name])
+                at = self._parent[at]
+        return {op: frozenset(names) for op, names in found.items()}
 
     def judge(self, op: int) -> int:
         """The judged op that holds this one, itself or the outermost around it; -1 where there is none."""
@@ -182,7 +173,7 @@ class _Judged:
         at = op
         while at >= 0 and at not in self._judge:
             path.append(at)
-            at = int(self.trace.ops.parent[at])
+            at = self._parent[at]
         holder = self._judge[at] if at >= 0 else -1
         for inner in reversed(path):
             if holder < 0 and self._known(inner):
@@ -190,29 +181,50 @@ class _Judged:
             self._judge[inner] = holder
         return holder
 
+    def alike(self) -> list[list[int]]:
+        """The judged ops, those together whose recorded inputs and work are the same."""
+        found: dict[tuple[Any, int], list[int]] = {}
+        for op, work in self.work.items():
+            found.setdefault((self._inputs(op), id(work)), []).append(op)
+        return list(found.values())
+
+    def _inputs(self, op: int) -> tuple[int, ...]:
+        """An op's name and inputs, as positions of their text."""
+        ops = self.trace.ops
+        columns = (self.trace.rows.name[ops.row[op]], ops.dims[op], ops.types[op], ops.strides[op], ops.concrete[op])
+        return tuple(map(int, columns))
+
     def _known(self, op: int) -> bool:
-        if not self._named(op) or not self.total[op]:
+        if not self._named[op] or not self.total[op]:
             return False
-        given = op_inputs(self.trace, op)
-        if given["dims"] is None:
-            return False
-        kernels = self._kernels.get(op, [])
-        if any(_HOST_COPY.match(name) for name in kernels):
-            return False
-        listed = any(kind in ("TensorList", "GenericList") for kind in given["types"] or ())
-        inputs = Inputs.of(
-            given["dims"], given["types"], given["strides"], given["concrete"], _listed(kernels) if listed else ""
-        )
-        work = op_work(self.trace.op_name(op), inputs)
+        kernels = self._kernels.get(op, frozenset())
+        key = (self._inputs(op), kernels)
+        if key not in self._cache:
+            self._cache[key] = self._work(op, kernels)
+        work = self._cache[key]
         if work is None:
             return False
-        self.work[op] = _refined(work, kernels)
+        self.work[op] = work
         return True
 
+    def _work(self, op: int, kernels: frozenset[str]) -> Work | None:
+        if any(_HOST_COPY.match(name) for name in kernels):
+            return None
+        given = op_inputs(self.trace, op)
+        if given["dims"] is None:
+            return None
+        listed = any(kind in ("TensorList", "GenericList") for kind in given["types"] or ())
+        dtype = _listed(kernels) if listed else ""
+        work = op_work(
+            self.trace.op_name(op),
+            Inputs.of(given["dims"], given["types"], given["strides"], given["concrete"], dtype),
+        )
+        return None if work is None else _refined(work, kernels)
 
-def _listed(kernels: Sequence[str]) -> str:
+
+def _listed(kernels: Iterable[str]) -> str:
     """The dtype of a list's tensors, from the kernels that went over it."""
-    for name in kernels:
+    for name in sorted(kernels):
         opaque = _OPAQUE.search(name)
         if opaque:
             return f"opaque{8 * int(opaque[1])}"
@@ -222,7 +234,7 @@ def _listed(kernels: Sequence[str]) -> str:
     return ""
 
 
-def _refined(work: Work, kernels: Sequence[str]) -> Work:
+def _refined(work: Work, kernels: Iterable[str]) -> Work:
     """float32 products that ran on tensor cores went through tf32, which has another peak."""
     count = work.flops.get((MATRIX, "fp32"))
     if not count or not any(decode(name).unit == "tensor_core" for name in kernels):
