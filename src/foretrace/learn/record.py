@@ -51,10 +51,7 @@ def record(
 
     chosen = [PROGRAMS[name] for name in _known(names)]
     where = choose_device(device)
-    if where.type == "cpu":
-        raise CaptureError(
-            "lessons are about what a GPU does, and there is none here; leave --live out to use the recordings."
-        )
+    _needs_gpu(where)
     folder.mkdir(parents=True, exist_ok=True)
     refused: dict[str, str] = {}
     memory: dict[str, int] = {}
@@ -81,6 +78,13 @@ def record(
     )
     (folder / ABOUT).write_bytes(msgspec.json.format(msgspec.json.encode(about), indent=1) + b"\n")
     return about
+
+
+def _needs_gpu(device: torch.device) -> None:
+    if device.type != "cuda":
+        raise CaptureError(
+            "lessons are about what a CUDA device does, and there is none here; leave --live out to use the recordings."
+        )
 
 
 def _known(names: Sequence[str] | None) -> list[str]:
