@@ -103,7 +103,7 @@ def test_a_hostile_variant_name_stays_text(tmp_path, opened):
         for tab in page.locator(".tabs button").all():
             tab.click()
         page.locator(".chart").first.hover()
-        assert page.title() == "Attention - foretrace"
+        assert page.title() == "recording - foretrace"
         assert page.locator("img").count() == 0
         assert page.troubles == []
         assert page.locator(".variants .opener").all_inner_texts() == names

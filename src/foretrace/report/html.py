@@ -22,6 +22,7 @@ from foretrace.report.page.comparison import (
     comparison_charts,
     comparison_facts,
     comparison_headline,
+    comparison_title,
     strip_note,
     variant_columns,
 )
@@ -141,9 +142,8 @@ def comparison_page(
     readings = [row.reading for row in found.rows if row.reading is not None]
     parts = [reading_part(reading, most_events=most_events // len(readings)) for reading in readings]
     drawn = comparison_charts(found) if charts else []
-    training = found.shape["training"]
     content = {
-        "title": "Attention" if training is None else f"Attention {'training' if training else 'forward'}",
+        "title": comparison_title(found),
         "facts": comparison_facts(found),
         "headline": comparison_headline(found),
         "notes": comparison_notes(found),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from foretrace.report.data import reading
 from foretrace.report.escape import plain
 from foretrace.report.html import comparison_page, trace_page
-from foretrace.report.page.comparison import comparison_facts, comparison_headline
+from foretrace.report.page.comparison import comparison_facts, comparison_headline, comparison_title
 from foretrace.report.page.headline import facts, headline
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def reading_html(found: Reading) -> str:
 def comparison_html(found: Comparison) -> str:
     """A comparison: its first sentence over its table and strips."""
     page = comparison_page(found, most_events=_MOST_EVENTS, charts=False, embedded=True)
-    return _framed("Attention", comparison_facts(found), comparison_headline(found), page)
+    return _framed(comparison_title(found), comparison_facts(found), comparison_headline(found), page)
 
 
 def _framed(title: str, parts: Sequence[str], sentence: str, page: str) -> str:

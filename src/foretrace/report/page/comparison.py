@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from foretrace.report.comparison import Comparison, VariantRow
     from foretrace.report.data import Reading
 
-__all__ = ["comparison_charts", "comparison_facts", "comparison_headline", "strip_note", "variant_columns"]
+__all__ = [
+    "comparison_charts",
+    "comparison_facts",
+    "comparison_headline",
+    "comparison_title",
+    "strip_note",
+    "variant_columns",
+]
 
 _BOUND: Final = {"device": "device", "cpu": "CPU", "mixed": "mixed", "unknown": "-"}
 _UNITS: Final = {"tensor_core": "tensor core", "cuda_core": "CUDA core", "none": "-", "unknown": "-"}
@@ -57,14 +64,26 @@ def _pair(letter: str, own: int, keys: int) -> str:
     return f"{letter} {own}" if own == keys else f"{letter} {own}/{keys} kv"
 
 
+def comparison_title(found: Comparison) -> str:
+    """What is compared: attention, where it was measured; else the folder that holds the traces."""
+    training = found.shape["training"]
+    if training is not None:
+        return f"Attention {'training' if training else 'forward'}"
+    return plain(found.folder.resolve().name) or "Traces"
+
+
 def comparison_headline(found: Comparison) -> str:
     """One sentence: the fastest, by how much, and what the slowest does instead."""
     timed = [row for row in found.rows if row.time_ns and row.name != "auto"]
     if len(timed) < _FEWEST:
-        return "One variant ran here; there is nothing to compare it with."
+        return "One of them ran here; there is nothing to compare it with."
     best = min(timed, key=lambda row: row.time_ns or 0)
     worst = max(timed, key=lambda row: row.time_ns or 0)
     kind = "of device time a step" if found.on_device else "a call"
+    if found.recording.shape is None:
+        # Any traces: they need not be ways to do the same.
+        ends = [f"{time_text(row.time_ns or 0)} ({plain(row.name)}{_kernels(row)})" for row in (best, worst)]
+        return f"{len(timed)} traces, from {ends[0]} to {ends[1]} {kind}."
     times = speedup_text((worst.time_ns or 0) / (best.time_ns or 1))
     return (
         f"{plain(best.name)} is the fastest here: {time_text(best.time_ns or 0)} {kind}{_kernels(best)}. "
@@ -127,7 +146,7 @@ def _device_columns(found: Comparison, rows: Sequence[VariantRow]) -> list[Colum
             [step(row, lambda figures: scale(figures.device_time_ns.median)) for row in rows],
             bars=_shares([row.device_step.device_time_ns.median if row.device_step else 0 for row in rows]),
         ),
-        speed,
+        *([speed] if found.on_device else []),
         Column(
             "bound",
             "Busy share of the period; from 80 % up the device is the bound, up to 50 % the CPU",
