@@ -106,7 +106,8 @@ def calibrate() -> Calibration:
         if torch.cuda.get_device_capability() >= (8, 0) and not torch.version.hip:
             torch.backends.cuda.matmul.allow_tf32 = True
             tensor["tf32"] = _product_rate(torch, torch.float32, _PRODUCT)
-        vector["fp64"] = _product_rate(torch, torch.float64, _SMALL_PRODUCT)
+        # Of float64 too it is the rate of products: on data-center cards they run on tensor cores.
+        tensor["fp64"] = _product_rate(torch, torch.float64, _SMALL_PRODUCT)
         if (eight := _fp8_rate(torch, _PRODUCT)) is not None:
             tensor["fp8"] = eight
     except torch.cuda.OutOfMemoryError as error:

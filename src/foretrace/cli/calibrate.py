@@ -53,10 +53,7 @@ def _print(found: Calibration) -> None:
     rows = [("copy, read and written", found.bytes_per_s, peaks.bytes_per_s if peaks else None, "B")]
     for unit, table in (("tensor_core", found.tensor_core), ("cuda_core", found.cuda_core)):
         for dtype, rate in table.items():
-            # Products of float64 run on tensor cores where there are any for them.
-            stated = None
-            if peaks:
-                stated = peaks.rate("tensor_core", dtype) if dtype == "fp64" else peaks.rate(unit, dtype)
+            stated = peaks.rate(unit, dtype) if peaks else None
             rows.append((f"matrix product, {dtype}", rate, stated, "FLOP"))
     out = console()
     out.print(Text(f" {plain(found.device)} · torch {plain(found.torch)}", style="bold"), soft_wrap=True)
