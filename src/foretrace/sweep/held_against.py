@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
-from foretrace.capture.ties import tied
+import msgspec
+
+from foretrace.capture.ties import YARDSTICK, tied
+from foretrace.report.sweep_data import Sweep
 from foretrace.sweep.recommend import recommended
 
 if TYPE_CHECKING:
-    from foretrace.capture.recording import WallTime
-    from foretrace.report.sweep_data import Sweep
+    from foretrace.capture.sweep_row import SweepRow
+    from foretrace.report.recommendation import Recommendation
     from foretrace.report.sweep_outcome import CaseOutcome
 
-__all__ = ["Agreement", "Regret", "agreement", "regrets"]
+__all__ = ["Agreement", "Regret", "agreement", "left_out_regrets", "regrets", "with_default"]
 
 
 @dataclass(frozen=True)
@@ -65,32 +69,56 @@ def agreement(one: Sweep, other: Sweep) -> Agreement:
 
 def regrets(advisor: Sweep, truth: Sweep) -> list[Regret]:
     """Follow the advice of one sweep at every case of another, where its time, the default's and the best are known."""
+    found = (_regret(outcome, recommended(outcome.shape, advisor)) for outcome in _outcomes(truth).values())
+    return [regret for regret in found if regret is not None]
+
+
+def left_out_regrets(sweep: Sweep) -> list[Regret]:
+    """Follow, at every case of a sweep, the advice of all its other cases."""
     found = []
-    for outcome in _outcomes(truth).values():
-        default, best = outcome.default, outcome.best
-        if default is None or default.time_ns is None or best is None:
-            continue
-        advice = recommended(outcome.shape, advisor)
-        taken = default.time_ns if advice.pin is None else _time(outcome, advice.pin)
-        if taken is None:
-            continue
-        found.append(
-            Regret(
-                case=outcome.case,
-                pin=advice.pin,
-                sure=advice.sure,
-                over_best=taken.median / best.median - 1,
-                over_default=taken.median / default.time_ns.median - 1,
-                slower=taken.median > default.time_ns.median and not tied(default.time_ns, taken),
-            )
-        )
-    return found
+    for case, outcome in _outcomes(sweep).items():
+        others = Sweep(rows=tuple(row for row in sweep.rows if row.case != case), place=sweep.place)
+        found.append(_regret(outcome, recommended(outcome.shape, others)) if others.rows else None)
+    return [regret for regret in found if regret is not None]
+
+
+def with_default(sweep: Sweep, backend: str) -> Sweep:
+    """The sweep as it would be if PyTorch picked this backend everywhere, which releases with another order do.
+
+    The device gets no name and no release, so that no rule of dispatch speaks against it; cases without a time of the
+    backend lose their default.
+    """
+    rows: list[SweepRow] = []
+    for device in sweep.devices[:1]:
+        about = None if device.device is None else msgspec.structs.replace(device.device, name="", torch=None)
+        for outcome in device.outcomes:
+            for row in outcome.rows:
+                if row.variant == YARDSTICK:
+                    continue
+                moved = msgspec.structs.replace(row, device=about)
+                rows.append(moved)
+                if row.variant == backend and row.time_ns is not None:
+                    rows.append(msgspec.structs.replace(moved, variant=YARDSTICK))
+    return Sweep(rows=tuple(rows), place=sweep.place)
+
+
+def _regret(outcome: CaseOutcome, advice: Recommendation) -> Regret | None:
+    default, best = outcome.default, outcome.best
+    taken = default if advice.pin is None else next((row for row in outcome.rows if row.variant == advice.pin), None)
+    if default is None or default.time_ns is None or best is None or taken is None:
+        return None
+    if taken.time_ns is None:  # refused, or it failed: following the advice raises
+        return Regret(outcome.case, advice.pin, advice.sure, inf, inf, slower=True)
+    return Regret(
+        case=outcome.case,
+        pin=advice.pin,
+        sure=advice.sure,
+        over_best=taken.time_ns.median / best.median - 1,
+        over_default=taken.time_ns.median / default.time_ns.median - 1,
+        slower=taken.time_ns.median > default.time_ns.median and not tied(default.time_ns, taken.time_ns),
+    )
 
 
 def _outcomes(sweep: Sweep) -> dict[str, CaseOutcome]:
     """The cases by name, of the device that most of them are of."""
     return {outcome.case: outcome for device in sweep.devices[:1] for outcome in device.outcomes}
-
-
-def _time(outcome: CaseOutcome, variant: str) -> WallTime | None:
-    return next((row.time_ns for row in outcome.rows if row.variant == variant), None)

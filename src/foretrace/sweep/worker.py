@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import queue
+import shutil
 import signal
 import sys
 import threading
@@ -58,7 +59,7 @@ def main(arguments: list[str]) -> None:
     """Serve jobs until standard input ends."""
     device_name, threads, folder, *paths = arguments
     voice = _Voice(_claim_output())
-    jobs = _jobs()
+    jobs = _jobs(folder)
     sys.path.extend(path for path in paths if path not in sys.path)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_VICTIM, encoding="ascii")
@@ -87,13 +88,15 @@ def _claim_output() -> BinaryIO:
     return claimed
 
 
-def _jobs() -> queue.SimpleQueue[Job | None]:
+def _jobs(folder: str) -> queue.SimpleQueue[Job | None]:
     """The jobs as they come, read in a thread that ends the process, busy or hung, when no more can come."""
     jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
 
     def read() -> None:
         for text in sys.stdin.buffer:
             jobs.put(decode_job(text))
+        # Whoever started this process may be gone, and then nobody else clears up after it.
+        shutil.rmtree(folder, ignore_errors=True)
         if os.getpid() == os.getpgid(0):
             # With it go the helpers that compiling variants start.
             os.killpg(0, signal.SIGKILL)
