@@ -41,7 +41,7 @@ def test_the_first_screen_fits(name, width):
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("view", ["--kernels", "--ops", "--steps", "--tree", "--modules"])
+@pytest.mark.parametrize("view", ["--kernels", "--ops", "--steps", "--tree", "--modules", "--roofline"])
 def test_every_view_fits(view, width):
     done = run("read", OWN / "m_llama_sdpa_stack.json.gz", view, width=width)
     assert done.returncode == 0
@@ -76,6 +76,16 @@ def test_json_has_the_tree_and_the_modules_when_asked():
     content = json.loads(run("read", OWN / "m_llama_sdpa_stack.json.gz", "--json", "--tree", "--modules").stdout)
     assert content["modules"][0]["path"] == ["LlamaForCausalLM_0"]
     assert content["tree"][0]["kind"] == "thread"
+
+
+def test_the_roofline_holds_ops_against_peaks_that_may_be_given(tmp_path):
+    peaks = tmp_path / "peaks.toml"
+    peaks.write_text('["NVIDIA H200"]\nbandwidth = 4.8e12\ntensor_core = {bf16 = 1e15}\n')
+    path = OWN / "p3_sdpa_cudnn.json.gz"
+    usual = json.loads(run("read", path, "--json", "--roofline").stdout)["roofline"]
+    given = json.loads(run("read", path, "--json", "--roofline", "--peaks", peaks).stdout)["roofline"]
+    assert usual["ops"][0]["name"] == "aten::scaled_dot_product_attention"
+    assert usual["ops"][0]["floor_ns"] / given["ops"][0]["floor_ns"] == pytest.approx(1e15 / 989e12, rel=0.01)
 
 
 def test_csv_holds_every_row(tmp_path):

@@ -16,6 +16,7 @@ from foretrace.trace.source import members
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from foretrace.analysis.roofline.recorded import TraceRoofline
     from foretrace.report.data import Reading
 
 __all__ = ["command", "print_json"]
@@ -38,6 +39,13 @@ def print_json(content: Any) -> None:
 @click.option("--steps", is_flag=True, help="Every step.")
 @click.option("--tree", is_flag=True, help="The op tree of one step, with the kernels under each op.")
 @click.option("--modules", is_flag=True, help="Time by nn.Module, where Python stacks were recorded.")
+@click.option("--roofline", is_flag=True, help="How far each op is from what the device can do.")
+@click.option(
+    "--peaks",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Peak rates of devices in TOML, as `foretrace calibrate` writes them.",
+)
 @click.option("--findings", is_flag=True, help="Every finding in full: what, where, why, what to change.")
 @click.option("--all", "everything", is_flag=True, help="Nothing folded: all trust lines, findings, ops of the tree.")
 @click.option("--select", multiple=True, metavar="CODE", help="Ask only these rules (FT101, FT1, hidden-copy).")
@@ -54,6 +62,8 @@ def command(
     steps: bool,
     tree: bool,
     modules: bool,
+    roofline: bool,
+    peaks: Path | None,
     findings: bool,
     everything: bool,
     select: tuple[str, ...],
@@ -84,10 +94,15 @@ def command(
         for path in found.write_csv(csv_folder):
             click.echo(f"wrote {path}", err=True)
     if as_json:
-        print_json(_with_views(found, tree=tree, modules=modules))
+        print_json(_with_views(found, tree=tree, modules=modules, roof=_roofline(found, peaks) if roofline else None))
     else:
         views = {"kernels": kernels, "ops": ops, "steps": steps, "tree": tree, "modules": modules, "findings": findings}
-        _print(found, {name for name, asked in views.items() if asked}, everything=everything)
+        _print(found, {name for name, asked in views.items() if asked}, everything=everything, bare=not roofline)
+        if roofline:
+            from foretrace.report.console import console  # noqa: PLC0415 - rich is for people
+            from foretrace.report.roofline_text import print_roofline  # noqa: PLC0415 - the same
+
+            print_roofline(console(), _roofline(found, peaks), **({"limit": None} if everything else {}))
     return complain_of(found.examination, failing)
 
 
@@ -112,8 +127,17 @@ def _chosen_step(found: Reading) -> int | None:
     return used[0] if used else None
 
 
-def _with_views(found: Reading, *, tree: bool, modules: bool) -> dict[str, Any]:
+def _roofline(found: Reading, peaks: Path | None) -> TraceRoofline:
+    from foretrace.analysis.roofline.recorded import trace_roofline  # noqa: PLC0415 - a view that few ask for
+    from foretrace.names.peaks import read_peaks  # noqa: PLC0415 - the same
+
+    return trace_roofline(found.trace, None if peaks is None else read_peaks(peaks))
+
+
+def _with_views(found: Reading, *, tree: bool, modules: bool, roof: TraceRoofline | None) -> dict[str, Any]:
     content = found.to_json()
+    if roof is not None:
+        content["roofline"] = roof.to_json()
     if tree:
         from foretrace.analysis.tree import step_tree  # noqa: PLC0415 - a view that few ask for
 
@@ -125,12 +149,12 @@ def _with_views(found: Reading, *, tree: bool, modules: bool) -> dict[str, Any]:
     return content
 
 
-def _print(found: Reading, views: set[str], *, everything: bool) -> None:
+def _print(found: Reading, views: set[str], *, everything: bool, bare: bool) -> None:
     from foretrace.report import read_text as text  # noqa: PLC0415 - rich is for people
     from foretrace.report.console import console  # noqa: PLC0415 - the same
 
     out: Console = console()
-    if not views:
+    if bare and not views:
         text.print_reading(out, found, everything=everything)
         return
     text.print_title(out, found)
