@@ -223,9 +223,9 @@ V2_8: Final = replace(
     cudnn=91002,
     other_cudnn=(),
     newest_arch=(12, 1),
-    cudnn_limits=(HeadDimLimit(256, frozenset({_HOPPER}), cudnn=91000),),
+    cudnn_limits=(HeadDimLimit(256, frozenset({_HOPPER}), cudnn=0),),
     cudnn_checks=(*V2_7.cudnn_checks, "cudnn_heads"),
-    gqa=frozenset({"flash", "cudnn", "cpu"}),
+    gqa=_FLASH_AND_CUDNN,
     unequal_kv_heads=frozenset({"cudnn"}),
     cpu_mask_any_stride=True,
     hip_efficient_aligned=True,
@@ -233,6 +233,8 @@ V2_8: Final = replace(
 V2_9: Final = replace(
     V2_8,
     name="2.9",
+    cudnn_limits=(HeadDimLimit(256, frozenset({_HOPPER}), cudnn=91000),),
+    gqa=_FLASH_AND_CUDNN | {"cpu"},
     cudnn_checks=(
         "cudnn_dropout_bug",
         "four_dimensions",
@@ -254,16 +256,19 @@ V2_10: Final = replace(
     other_cudnn=(91501,),
     cudnn_first=CudnnFirst(newer_than=91500, archs=frozenset({(9, 0), (10, 0), (10, 3)})),
 )
-V2_11: Final = replace(V2_10, name="2.11", cudnn=91900, other_cudnn=(91002, 91701))
+_BLACKWELL: Final = frozenset({(10, 0), (10, 1), (10, 3), (10, 7)})
+V2_11: Final = replace(
+    V2_10,
+    name="2.11",
+    cudnn=91900,
+    other_cudnn=(91002, 91701),
+    cudnn_limits=(*V2_10.cudnn_limits, HeadDimLimit(192, _BLACKWELL, cudnn=91100, only=(192, 128))),
+)
 V2_12: Final = replace(
     V2_11,
     name="2.12",
     cudnn=92000,
     other_cudnn=(91002,),
-    cudnn_limits=(
-        *V2_11.cudnn_limits,
-        HeadDimLimit(192, frozenset({(10, 0), (10, 3)}), cudnn=91100, only=(192, 128)),
-    ),
     cudnn_checks=_with(V2_11.cudnn_checks, "cudnn_dropout_sixteenth", after="fused_architecture"),
 )
 V2_13: Final = replace(
@@ -272,8 +277,8 @@ V2_13: Final = replace(
     efficient_checks=_with(V2_12.efficient_checks, "efficient_offset", after="efficient_head_dim"),
     cudnn_checks=_with(V2_12.cudnn_checks, "cudnn_grid", after="cudnn_heads"),
 )
-_DATA_CENTER: Final = frozenset({_HOPPER, (10, 0), (10, 1), (10, 3)})
 _NEXT: Final = frozenset({(10, 7)})
+_DATA_CENTER: Final = (_BLACKWELL | {_HOPPER}) - _NEXT
 V2_14: Final = replace(
     V2_13,
     name="2.14",
@@ -286,8 +291,8 @@ V2_14: Final = replace(
         HeadDimLimit(192, _DATA_CENTER | _NEXT, cudnn=91100, only=(192, 128)),
     ),
     cudnn_checks=(*V2_13.cudnn_checks, "cudnn_decode", "cudnn_backward_head_dim"),
-    gqa=frozenset({"flash", "efficient", "cudnn", "cpu"}),
-    mqa=frozenset({"flash", "efficient", "cudnn", "cpu"}),
+    gqa=_FUSED | {"cpu"},
+    mqa=_FUSED | {"cpu"},
     cudnn_backward_limits=True,
     decode_off=True,
     unbatched=True,
