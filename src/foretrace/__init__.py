@@ -13,7 +13,6 @@ Names are loaded when they are first used, so that importing this package costs 
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrace._version import __version__
@@ -117,9 +116,8 @@ def __getattr__(name: str) -> Any:
 
 def _offer_notebook() -> None:
     """Let traces show themselves in a notebook as their readings do; the layer of traces knows none above it."""
-    showing = sys.modules.get("foretrace.trace.showing")
-    if showing is not None:
-        showing.show_with(lambda trace: importlib.import_module("foretrace.report.notebook").trace_html(trace))
+    showing = importlib.import_module("foretrace.trace.showing")
+    showing.show_with(lambda trace: importlib.import_module("foretrace.report.notebook").trace_html(trace))
 
 
 def __dir__() -> list[str]:

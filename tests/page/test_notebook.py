@@ -65,3 +65,12 @@ def test_the_short_form_is_escaped():
     assert "<script" not in text
     assert "<script>" in unescape(text)
     assert "\x1b" not in text
+
+
+def test_a_trace_from_the_profiler_shows_itself_as_any_other():
+    code = (
+        "import foretrace; foretrace.profile; from foretrace.trace.showing import _shown, in_short;"
+        "print(_shown == [in_short])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "False\n"
