@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CONVOLUTION_OPS"]
 
-_Op = "Callable[[Inputs], Work | None]"
-
 
 def _spatial(value: tuple[int, ...] | None, rank: int) -> tuple[int, ...] | None:
     """A value for each spatial dimension; one stands for all."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from foretrace.analysis.dispatch.call import recorded_dtype
 from foretrace.analysis.roofline.inputs import Inputs, Tensor, total_bytes
 from foretrace.analysis.roofline.work import MATRIX, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["MATRIX_OPS"]
+__all__ = ["MATRIX_OPS", "dtype_numbered"]
 
 _PACKED_FP4: Final = "c10::Float4_e2m1fn_x2"
 # `Concrete Inputs` give a dtype as its number in c10::ScalarType.
@@ -144,11 +143,6 @@ def _grouped_mm(inputs: Inputs) -> Work | None:
 def dtype_numbered(number: int | None) -> str | None:
     """The dtype that a scalar argument gives by its number in ``c10::ScalarType``; None where it gives none."""
     return None if number is None else _SCALAR_TYPES.get(number)
-
-
-def dtype_spelled(text: object) -> str:
-    """The dtype of a recorded type."""
-    return recorded_dtype(text)
 
 
 MATRIX_OPS: Final[Mapping[str, Callable[[Inputs], Work | None]]] = {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from foretrace.names.peaks import Peaks
     from foretrace.trace.model import Trace
 
-__all__ = ["OpRoof", "StepRoof", "TraceRoofline", "trace_roofline"]
+__all__ = ["OpRoof", "StepRoof", "TraceRoofline", "peaks_json", "trace_roofline"]
 
 # Copies over the bus to the host, whose rate is not the device's.
 _HOST_COPY: Final = re.compile(r"(?:Memcpy|memcpy).*(?:HtoD|DtoH|PtoP|Host)")
