@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # The install compiles these where there is a compiler.
 SCANNER := $(wildcard scanner/*.c scanner/*.h)
 
-.PHONY: demo test check lint types imports docs fuzz clean
+.PHONY: demo test check lint types imports docs site fuzz clean
 
 ## demo: set up, profile attention on whatever device is here, then replay the H200 recordings
 demo: $(VENV)/.torch
@@ -35,6 +35,11 @@ imports: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(BIN)/python tools/docs.py --check
+	$(BIN)/python tools/site.py
+
+## site: the documentation as a site, in build/site
+site: $(VENV)/.test
+	$(BIN)/python tools/site.py build/site
 
 ## fuzz: damaged recordings through both readers, then the scanner under sanitizers (FUZZ_COUNT traces, FUZZ_SECONDS)
 FUZZ_COUNT   ?= 20000
@@ -57,6 +62,6 @@ $(VENV)/.torch: $(VENV)/.made pyproject.toml setup.py constraints.txt $(SCANNER)
 	touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml setup.py constraints.txt $(SCANNER)
-	$(PIP) install -q -c constraints.txt -e '.[torch,test,check]'
+	$(PIP) install -q -c constraints.txt -e '.[torch,test,check,docs]'
 	$(BIN)/python -m compileall -q src
 	touch $@

@@ -11,6 +11,8 @@ import re
 import sys
 from pathlib import Path
 
+from generated_pages import generated
+
 from foretrace.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -52,14 +54,27 @@ def undocumented_commands() -> list[str]:
     return [f"README.md: the command {name} is not described" for name in COMMANDS if f"foretrace {name}" not in text]
 
 
+def stale_pages(made: dict[Path, str]) -> list[str]:
+    """Generated pages that differ from what the code says."""
+    return [
+        f"{path.relative_to(ROOT)} is out of date; python tools/docs.py --write"
+        for path, text in made.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+
+
 def main() -> int:
     """Check or write; the exit code is 1 when something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--check", action="store_true")
     mode.add_argument("--write", action="store_true")
-    parser.parse_args()
-    wrong = broken_links() + unknown_commands() + undocumented_commands()
+    made = generated()
+    if parser.parse_args().write:
+        for path, text in made.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    wrong = stale_pages(made) + broken_links() + unknown_commands() + undocumented_commands()
     print(
         "\n".join(wrong) or f"{len(pages())} pages of documentation are in order",
         file=sys.stderr if wrong else sys.stdout,

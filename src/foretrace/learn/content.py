@@ -111,10 +111,9 @@ def _view(view: View) -> str:
     return title + _fenced(drawing)
 
 
-def _folded(kind: str, title: str, body: str) -> str:
-    """A block that the reader opens."""
-    inside = "\n".join(f"    {line}" if line else "" for line in body.splitlines())
-    return f'??? {kind} "{title}"\n\n{inside}'
+def _folded(title: str, body: str) -> str:
+    """A block that the reader opens, on the site and where Markdown is shown as it lies."""
+    return f"<details markdown>\n<summary>{title}</summary>\n\n{body}\n\n</details>"
 
 
 def _asked(number: int, question: Question) -> list[str]:
@@ -123,9 +122,9 @@ def _asked(number: int, question: Question) -> list[str]:
         options = zip(LETTERS, question.answer.options, strict=False)
         parts.append("\n".join(f"- {letter}) {_marked(option)}" for letter, option in options))
     if question.hint:
-        parts.append(_folded("tip", "A hint", _marked(question.hint)))
+        parts.append(_folded("A hint", _marked(question.hint)))
     body = [f"**{_marked(question.answer.text)}**", *(_view(view) for view in (*question.look, *question.because))]
-    parts.append(_folded("success", "Guess first; then open what the trace says", "\n\n".join(body)))
+    parts.append(_folded("Guess first; then open what the trace says", "\n\n".join(body)))
     return parts
 
 

@@ -33,12 +33,12 @@ _WAIT: Final = 0.2
 _MARKED: Final = 52
 """More activities than this are drawn without letters, and with fewer rows of ops."""
 _ROLE_STYLES: Final = {
-    "gemm": "blue",
-    "convolution": "blue",
-    "attention_forward": "blue",
-    "attention_backward": "blue",
-    "attention_decode": "blue",
-    "attention_combine": "blue",
+    "gemm": "bright_blue",
+    "convolution": "bright_blue",
+    "attention_forward": "bright_blue",
+    "attention_backward": "bright_blue",
+    "attention_decode": "bright_blue",
+    "attention_combine": "bright_blue",
     "copy": "yellow",
     "memset": "yellow",
     "cast": "yellow",

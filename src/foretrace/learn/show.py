@@ -69,7 +69,9 @@ def _code(out: Console, code: Code) -> None:
     if out.color_system and code.language:
         from rich.syntax import Syntax  # noqa: PLC0415 - Pygments, for terminals only
 
-        _lines(out, Syntax("", code.language, theme="ansi_dark").highlight(code.text), _CODE_INDENT)
+        shown = Syntax("", code.language, theme="ansi_dark").highlight(code.text)
+        shown.rstrip()
+        _lines(out, shown, _CODE_INDENT)
     else:
         _lines(out, Text(code.text), _CODE_INDENT)
     out.print()
