@@ -149,6 +149,7 @@ def test_modules_without_stacks_say_how_to_get_them():
     done = run("read", OWN / "p3_naive.json.gz", "--modules")
     assert done.returncode == 2
     assert "with_stack=True" in done.stderr
+    assert done.stdout == ""
 
 
 @pytest.mark.case("M11")
@@ -185,13 +186,32 @@ def test_version_and_small_reads_are_quick_and_import_no_torch():
         assert done.stderr.strip() == "[]"
 
 
+def test_a_step_that_does_not_exist_is_refused_with_the_names_that_do():
+    done = run("read", OWN / "p3_naive.json.gz", "--step", "nosuch")
+    assert done.returncode == 2
+    assert "'nosuch'" in done.stderr
+    assert "'attn_fwd'" in done.stderr
+    assert "3 steps, each attn_fwd" in run("read", OWN / "p3_naive.json.gz", "--step", "attn_fwd").stdout
+
+
+def test_tables_are_not_written_into_a_file(tmp_path):
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    done = run("read", OWN / "p3_naive.json.gz", "--csv", taken)
+    assert done.returncode == 2
+    assert "taken: no folder to write tables to" in done.stderr
+    assert taken.read_text() == "mine"
+
+
 def test_output_that_nobody_reads_is_no_error():
     done = subprocess.run(
-        f"{sys.executable} -m foretrace read {OWN / 'm_llama_eager.json.gz'} --json | head -1",
+        f"set -o pipefail; {sys.executable} -m foretrace read {OWN / 'm_llama_eager.json.gz'} --json | head -1",
         shell=True,
+        executable="/bin/bash",
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.stdout.strip() == "{"
     assert done.stderr == ""
+    assert done.returncode == 0

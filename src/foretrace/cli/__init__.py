@@ -85,7 +85,9 @@ def main(args: list[str] | None = None) -> None:
     # Only before the command: behind it the words may be those of the user's own script.
     debug = "--debug" in takewhile(lambda word: word.startswith("-"), words)
     try:
-        code: Any = cli.main(args=words, prog_name="foretrace", standalone_mode=False)
+        # Not click's own main: it exits with 1, a missed prediction's code, when the reader of a pipe goes away.
+        with cli.make_context("foretrace", list(words)) as context:
+            code: Any = cli.invoke(context)
         sys.stdout.flush()
     except ForetraceError as error:
         if debug:

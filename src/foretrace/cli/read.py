@@ -16,6 +16,7 @@ from foretrace.trace.source import members
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from foretrace.analysis.modules import ModuleRow
     from foretrace.analysis.roofline.recorded import TraceRoofline
     from foretrace.report.data import Reading
 
@@ -157,6 +158,11 @@ def _print(found: Reading, views: set[str], *, everything: bool, bare: bool) -> 
     if bare and not views:
         text.print_reading(out, found, everything=everything)
         return
+    modules: list[ModuleRow] = []
+    if "modules" in views:
+        from foretrace.analysis.modules import module_table  # noqa: PLC0415 - a view that few ask for
+
+        modules = module_table(found.trace)
     text.print_title(out, found)
     if "steps" in views:
         text.print_steps(out, found)
@@ -168,10 +174,8 @@ def _print(found: Reading, views: set[str], *, everything: bool, bare: bool) -> 
         from foretrace.analysis.tree import step_tree  # noqa: PLC0415 - a view that few ask for
 
         text.print_tree(out, step_tree(found.trace, _chosen_step(found)), everything=everything)
-    if "modules" in views:
-        from foretrace.analysis.modules import module_table  # noqa: PLC0415 - a view that few ask for
-
-        text.print_modules(out, module_table(found.trace))
+    if modules:
+        text.print_modules(out, modules)
     if "findings" in views:
         from foretrace.report.findings_text import print_findings  # noqa: PLC0415 - rich is for people
 

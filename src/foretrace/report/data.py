@@ -16,6 +16,7 @@ from foretrace.analysis.operators import OpRow, op_table
 from foretrace.analysis.table import Table
 from foretrace.analysis.timeline import Timeline, timeline
 from foretrace.analysis.trust import Doubt, doubts
+from foretrace.errors import UsageError
 from foretrace.findings.engine import Examination, examine
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import Device
@@ -117,8 +118,15 @@ class Reading:
         return reading_html(self)
 
     def write_csv(self, folder: Path) -> list[Path]:
-        """Write each table as ``NAME.csv`` into a folder, which is made if it is not there."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write each table as ``NAME.csv`` into a folder, which is made if it is not there.
+
+        Raises:
+            UsageError: there can be no such folder.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder}: no folder to write tables to ({error.strerror}); name another.") from error
         written = []
         for name, table in self.tables.items():
             path = folder / f"{name}.csv"

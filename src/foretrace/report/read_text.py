@@ -84,6 +84,8 @@ def print_title(out: Console, reading: Reading) -> None:
     steps = trace.step_names
     if len(steps) == 1:
         parts.append(plain(steps[0]))
+    elif len(set(steps)) == 1:
+        parts.append(f"{len(steps)} steps, each {plain(steps[0])}")
     elif steps:
         parts.append(f"{len(steps)} steps, {plain(steps[0])} to {plain(steps[-1]).rpartition('#')[2]}")
     out.print(Text(" · ".join(parts), style="bold"), overflow="fold")
@@ -138,7 +140,7 @@ def _counted(count: Count, noun: str, plural: str | None = None) -> str:
 
 
 def _range(spread: Spread) -> str:
-    scale = time_scale(spread.median)
+    scale = time_scale(max(spread.median, spread.max))
     low, high = scale(spread.min), scale(spread.max)
     if low == high:
         return scale(spread.median)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from foretrace.errors import TraceFormatError
+from foretrace.errors import MissingDataError, TraceFormatError
+from foretrace.trace.kineto import Category
 from foretrace.trace.link import link
 from foretrace.trace.read import Reader, read_raw
 from foretrace.trace.recognize import what_is_it
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from foretrace.trace.model import Trace
 
 __all__ = ["load_trace"]
+
+_MOST: Final = 10_000
 
 
 def load_trace(
@@ -41,6 +45,7 @@ def load_trace(
 
     Raises:
         TraceFormatError: there is no such file, or it is no PyTorch profiler trace.
+        MissingDataError: no annotation has the name that ``step`` asks for.
     """
     raw = read_raw(path, strict=strict, max_size=max_size, reader=reader, progress=progress)
     foreign = what_is_it(raw)
@@ -49,4 +54,16 @@ def load_trace(
     place = Path(path)
     size = place.stat().st_size if place.is_file() else 0
     file = "standard input" if str(path) == "-" else place.name
-    return link(raw, path=str(path), file=file, size=size, step=step)
+    trace = link(raw, path=str(path), file=file, size=size, step=step)
+    if step is not None and not trace.has_steps:
+        raise MissingDataError(f"{path}: no annotation is called {step!r}{_annotations(trace)}.")
+    return trace
+
+
+def _annotations(trace: Trace) -> str:
+    """The commonest annotations, for a message."""
+    rows = trace.rows_of(Category.ANNOTATION)
+    names = Counter(trace.name(int(row)) for row in rows[:_MOST])
+    if not names:
+        return "; the file has no annotations"
+    return "; there are " + ", ".join(repr(name) for name, _ in names.most_common(5))
