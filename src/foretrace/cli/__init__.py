@@ -99,10 +99,15 @@ def main(args: list[str] | None = None) -> None:
     except click.Abort:
         _complain("stopped.")
         sys.exit(130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help())
+        sys.exit(0)
     except click.ClickException as error:
         if debug:
             raise
-        _complain(error.format_message())
+        where = getattr(error, "ctx", None)
+        hint = f" See {where.command_path} --help." if where else ""
+        _complain(error.format_message().rstrip(".") + "." + hint)
         sys.exit(EXIT_COULD_NOT)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); that is no error of anybody's.
