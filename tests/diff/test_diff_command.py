@@ -131,7 +131,7 @@ def test_a_page_of_the_difference_is_written(capsys, tmp_path):
     code, out, err = run(capsys, NAIVE, INPLACE, "--html", tmp_path / "diff.html")
     assert code == 0
     assert "Memcpy DtoD" in out
-    assert "wrote" in err
+    assert err.count("wrote") == 1
     assert "masked_fill" in (tmp_path / "diff.html").read_text(encoding="utf-8")
 
 
@@ -147,9 +147,49 @@ def test_folders_without_a_common_variant_are_refused(tmp_path):
 def test_a_variant_that_does_not_read_is_said_and_fails(capsys, tmp_path):
     before, after = folders(tmp_path)
     (after / "naive.json.gz").write_text("{")
-    code, out, _ = run(capsys, before, after, "--fail-on", "structure")
-    assert code == 1
-    assert "naive.json.gz" in out
+    for more in ((), ("--fail-on", "structure"), ("--fail-on", "times"), ("--json",)):
+        code, out, err = run(capsys, before, after, *more)
+        assert code == 2
+        assert "1 variant could not be compared." in out
+        assert err.startswith("foretrace: naive could not be compared: ")
+        assert err.count("\n") == 1
+
+
+def test_where_nothing_reads_no_variant_is_counted_as_unchanged(capsys, tmp_path):
+    for side, content in (("c", Path(NAIVE).read_bytes()), ("d", b"{")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "y.json.gz").write_bytes(content)
+    for more in ((), ("--fail-on", "times")):
+        code, out, err = run(capsys, tmp_path / "c", tmp_path / "d", *more)
+        assert code == 2
+        assert "none changed" not in out
+        assert "y.json.gz" in err
+
+
+def test_a_variant_that_is_gone_is_part_of_the_summary(tmp_path):
+    before, after = folders(tmp_path)
+    (after / "flex.json.gz").unlink()
+    shutil.copy(NAIVE, after / "naive.json.gz")
+    found = diff_folders(before, after)
+    assert not found.same
+    assert found.summary == (
+        "Of 2 variants that both hold, none changed in structure and none in time beyond noise. 1 variant is gone."
+    )
+
+
+def test_a_folder_without_traces_is_refused_in_words_of_this_command(capsys, tmp_path):
+    (tmp_path / "empty").mkdir()
+    before, _ = folders(tmp_path)
+    code, _, err = run(capsys, before, tmp_path / "empty")
+    assert code == 2
+    assert "holds no traces to compare" in err
+    assert "--replay" not in err
+
+
+def test_a_page_in_a_folder_that_is_not_there_is_refused(capsys, tmp_path):
+    code, out, err = run(capsys, NAIVE, INPLACE, "--html", tmp_path / "none" / "x.html")
+    assert (code, out) == (2, "")
+    assert "--html" in err
 
 
 @pytest.mark.parametrize("args", [(NAIVE, "missing.json"), (NAIVE, OWN), ("missing", "gone")])

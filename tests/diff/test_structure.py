@@ -161,6 +161,25 @@ def test_another_number_of_steps_changes_no_figure_of_a_step():
     assert not found.same
 
 
+def test_a_device_without_a_name_is_no_silent_match():
+    work = ("aten::mm", GEMM, 1)
+    found = diff(trace(work), trace(work, device=""))
+    assert [condition.text for condition in found.conditions] == [
+        "Different device: NVIDIA H200 -> a device that the file does not name."
+    ]
+    assert "device" not in diff(trace(work, device=""), trace(work, device="")).alike
+
+
+def test_activity_on_an_unlisted_device_is_of_the_kind_that_is_listed():
+    made = Build().gpu("AMD Instinct MI300X").step(0, 0, 100).op("aten::mm", 5, 20)
+    made.kernel("k", 50, 20, 10)
+    for event in made.events:
+        if event.get("cat") == "kernel":
+            event["args"]["device"] = 2
+    found = diff(made.load(), trace(("aten::mm", GEMM, 1)))
+    assert found.conditions[0].text == "Different device: AMD Instinct MI300X -> NVIDIA H200."
+
+
 def test_another_device_is_said():
     work = ("aten::mm", GEMM, 1)
     found = diff(trace(work), trace(work, device="NVIDIA A100"))

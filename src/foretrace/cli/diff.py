@@ -12,8 +12,9 @@ import click
 
 from foretrace.cli.opening import open_trace, opening_options
 from foretrace.differences import diff
-from foretrace.errors import UsageError
+from foretrace.errors import MissingDataError, UsageError
 from foretrace.report.escape import plain
+from foretrace.units import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +55,8 @@ def command(
     the steps meet, or lie closer than those of two runs of one program do (2 % of device time, 35 % of CPU time).
     """
     found: Difference | FolderDifference
+    if html is not None and not html.parent.is_dir():
+        raise UsageError(f"--html {html}: there is no folder {html.parent}; make it, or write the page elsewhere.")
     if before.is_dir() != after.is_dir() and before.exists() and after.exists():
         folder, file = (before, after) if before.is_dir() else (after, before)
         raise UsageError(f"{folder} is a folder and {file} a file; give two traces, or two folders of traces.")
@@ -65,11 +68,6 @@ def command(
     else:
         found = diff(open_trace(before, **opening), open_trace(after, **opening))
     if html is not None:
-        from foretrace.report.html import report  # noqa: PLC0415 - few write a page
-
-        report(found, html)
-        click.echo(f"wrote {html}", err=True)
-    if html is not None:
         from foretrace.report.html import report  # noqa: PLC0415 - only where a page is asked for
 
         report(found, html)
@@ -80,7 +78,21 @@ def command(
         print_json(found.to_json())
     else:
         _print(found, everything=everything)
+    _complain_of_unread(found)
     return _exit_code(found, fail_on)
+
+
+def _complain_of_unread(found: Difference | FolderDifference) -> None:
+    """What could not be compared is no pass, whatever else was found.
+
+    Raises:
+        MissingDataError: a variant could not be compared.
+    """
+    unread = getattr(found, "unread", ())
+    if unread:
+        first = unread[0]
+        rest = f" (and {count_text(len(unread) - 1, 'more variant')})" if len(unread) > 1 else ""
+        raise MissingDataError(f"{first.variant}{rest} could not be compared: {first.problem}")
 
 
 @contextmanager

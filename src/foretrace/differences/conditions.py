@@ -20,6 +20,7 @@ __all__ = ["Condition", "conditions", "same_text"]
 _FLOATS: Final = ("f64", "f32", "bf16", "f16", "f8e4m3", "f8e5m2")
 # From this share of the ops that both sides have on, other shapes there are another input, not another algorithm.
 _MOST: Final = 0.5
+_UNNAMED: Final = "a device that the file does not name"
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,20 @@ def conditions(before: Side, after: Side) -> tuple[list[Condition], list[str]]:
     """(what differs, what was found the same), in the order it matters."""
     found: list[Condition] = []
     same: list[str] = []
+    devices = _devices(before.trace), _devices(after.trace)
+    shapes = _shapes(before, after)
+    # Shapes come with the dtype of any tensor, also of indices; what is held here is the one that is computed in.
+    dtype = "floating-point dtype" if isinstance(shapes, Condition) else "dtype"
     for code, word, ours, theirs in (
-        ("device", "device", _devices(before.trace), _devices(after.trace)),
-        ("dtype", "dtype", _dtype(before), _dtype(after)),
+        ("device", "device", *devices),
+        ("dtype", dtype, _dtype(before), _dtype(after)),
     ):
-        if ours is None or theirs is None:
+        if ours is None or theirs is None or (code == "device" and devices == (_UNNAMED, _UNNAMED)):
             continue
         if ours == theirs:
             same.append(word)
         else:
             found.append(Condition(code, ours, theirs, f"Different {word}: {ours} -> {theirs}."))
-    shapes = _shapes(before, after)
     if isinstance(shapes, Condition):
         found.append(shapes)
     elif shapes:
@@ -74,10 +78,14 @@ def same_text(same: list[str]) -> str:
 
 
 def _devices(trace: Trace) -> str | None:
-    worked = Counter(int(number) for number in np.unique(trace.activities.device))
-    names = Counter(device.name for device in trace.devices if device.id in worked)
-    if not names:
-        return None if trace.has_device_activity else "CPU"
+    """The names of the devices that worked; one that the file does not list is of the only kind it lists."""
+    if not trace.has_device_activity:
+        return "CPU"
+    listed = {device.id: device.name.strip() for device in trace.devices}
+    kinds = set(listed.values())
+    only = kinds.pop() if len(kinds) == 1 else ""
+    worked = [int(number) for number in np.unique(trace.activities.device)]
+    names = Counter(listed.get(number, only) or _UNNAMED for number in worked)
     return " + ".join(f"{count} x {name}" if count > 1 else name for name, count in names.items())
 
 

@@ -51,7 +51,7 @@ class FolderDifference:
     def structure_changed(self) -> bool:
         """The structure of some variant changed, or variants came or went."""
         return bool(self.only_before or self.only_after) or any(
-            one.difference is None or one.difference.structure_changed for one in self.variants
+            one.difference is not None and one.difference.structure_changed for one in self.variants
         )
 
     @property
@@ -60,26 +60,38 @@ class FolderDifference:
         return any(one.difference is not None and one.difference.times_changed for one in self.variants)
 
     @property
+    def unread(self) -> tuple[VariantDifference, ...]:
+        """The variants that could not be compared, so that nothing is known of them."""
+        return tuple(one for one in self.variants if one.difference is None)
+
+    @property
     def same(self) -> bool:
-        """Nothing changed."""
+        """Nothing changed, and everything could be compared."""
         if self.only_before or self.only_after:
             return False
         return all(one.difference is not None and one.difference.same for one in self.variants)
 
     @property
     def summary(self) -> str:
-        """How many variants changed."""
+        """How many variants changed, came, went, or could not be compared."""
         known = [one.difference for one in self.variants if one.difference is not None]
-        structure = sum(one.structure_changed for one in known)
-        times = sum(one.times_changed for one in known)
         if self.same:
             return f"No change in {count_text(len(known), 'variant')}."
-        unread = len(self.variants) - len(known)
-        rest = f" {count_text(unread, 'variant')} could not be compared." if unread else ""
-        return (
-            f"Of {count_text(len(known), 'variant')}, {structure or 'none'} changed in structure and "
-            f"{times or 'none'} in time beyond noise.{rest}"
-        )
+        sentences = []
+        if known:
+            structure = sum(one.structure_changed for one in known)
+            times = sum(one.times_changed for one in known)
+            both = " that both hold" if self.only_before or self.only_after else ""
+            sentences.append(
+                f"Of {count_text(len(known), 'variant')}{both}, {structure or 'none'} changed in structure and "
+                f"{times or 'none'} in time beyond noise."
+            )
+        for names, word in ((self.only_before, "gone"), (self.only_after, "new")):
+            if names:
+                sentences.append(f"{count_text(len(names), 'variant is', 'variants are')} {word}.")
+        if self.unread:
+            sentences.append(f"{count_text(len(self.unread), 'variant')} could not be compared.")
+        return " ".join(sentences)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON of ``diff`` for folders."""
@@ -136,9 +148,13 @@ def diff_folders(
 
 def _traces(folder: Path) -> dict[str, Path]:
     """Variant -> its trace, in the folder's order."""
-    return {
-        record.variant: folder / record.trace for record in read_recording(folder).variants if record.trace is not None
-    }
+    try:
+        recording = read_recording(folder)
+    except MissingDataError as error:
+        raise MissingDataError(
+            f"{folder} holds no traces to compare; give a folder of .json or .json.gz traces."
+        ) from error
+    return {record.variant: folder / record.trace for record in recording.variants if record.trace is not None}
 
 
 def _some(names: dict[str, Path]) -> str:
