@@ -2,6 +2,9 @@
 
 import pytest
 
+from foretrace.analysis import attention_backend
+from foretrace.analysis.dispatch import recorded
+from foretrace.analysis.metrics.attention import BACKENDS
 from foretrace.errors import PredictionError
 from foretrace.predictions.grammar import parse, parse_quantity
 
@@ -95,12 +98,22 @@ def test_scopes(text, scope):
         ("backend != math", ("math",), True),
         ("backend in (flash, cudnn)", ("flash", "cudnn"), False),
         ('backend == "op by op"', ("op by op",), False),
+        ("backend != Flash", ("flash",), True),
+        ("backend == flashinfer", ("FlashInfer",), False),
         ("bound == device", ("device",), False),
     ],
 )
 def test_words(text, words, negated):
     found = parse(text)
     assert (found.words, found.negated) == (words, negated)
+
+
+def test_every_backend_that_a_trace_can_show_may_be_predicted():
+    shown = {*attention_backend._BACKENDS.values(), *(path for _, path in attention_backend._PACKAGES)}
+    shown |= {backend for backend, *_ in recorded._BACKENDS.values()} | {backend for backend, _ in recorded._KERNELS}
+    assert shown | {"flex", "Inductor", "op by op"} == set(BACKENDS)
+    for name in BACKENDS:
+        assert parse(f'backend == "{name}"').words == (name,)
 
 
 def test_a_reason_may_follow():
@@ -175,6 +188,20 @@ def test_what_is_meant_can_be_written_again(text):
         ("backend in flash", "at character 12", "a list is expected"),
         ("backend in (flash", "at its end", "closing parenthesis"),
         ("bound == gpu", "at character 10", "bound is one of device, cpu, mixed"),
+        ("backend != flsh", "at character 12", "not 'flsh' (did you mean flash?)"),
+        ("backend in (flash, cuddn)", "at character 20", "did you mean cudnn?"),
+        ("backend == SDPBackend.MATH", "at character 12", "backend is one of flash, efficient, cudnn, math"),
+        ("device_time < 1e309s", "at character 15", "never so large"),
+        ("busy_share < 1e400%", "at character 14", "never so large"),
+        ("kernels < 1e9999999", "at character 11", "never so large"),
+        ("kernels < 1e99999999999999999999", "at character 11", "never so large"),
+        ("kernels == 1e400", "at character 12", "never so large"),
+        ("kernels == 1e19", "at character 12", "never so large"),
+        (f"kernels == {'1' * 5000}", "at character 12", "never so large"),
+        ("copied_bytes < 1e300TB", "at character 16", "never so large"),
+        ("kernels in 1..1e400", "at character 15", "never so large"),
+        ("kernels == 5 extra", "at character 14", "nothing is expected here any more"),
+        ("kernels == 5extra", "at character 13", "takes no unit"),
         ("finding == 1", "at character 1", "named by its code"),
         ("finding(FT999) absent", "at character 9", "no rule 'FT999'"),
         ("op aten::mm finding(FT101) absent", "at character 1", "whole recording"),

@@ -15,6 +15,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from foretrace.analysis.metrics.attention import BACKENDS
 from foretrace.analysis.metrics.catalog import CATALOG
 from foretrace.analysis.metrics.measure import complaint
 from foretrace.analysis.metrics.metric import Unit
@@ -45,7 +46,9 @@ _DOTS: Final = re.compile(r"\s*\.\.\s*")
 _CONDITIONS: Final = tuple(field.name for field in fields(Select) if field.name != "pattern")
 _ASCII: Final = {"≤": "<=", "≥": ">=", "≠": "!="}
 
-_WORDS_OF: Final[dict[str, tuple[str, ...]]] = {"bound": ("device", "cpu", "mixed")}
+_WORDS_OF: Final[dict[str, tuple[str, ...]]] = {"bound": ("device", "cpu", "mixed"), "backend": BACKENDS}
+_MOST: Final = 2**63 - 1
+"""More than any number of a trace, whose times and sizes are 64 bits."""
 
 
 def parse(text: str, because: str | None = None) -> Prediction:
@@ -110,7 +113,7 @@ class _Parser:
     def end(self) -> None:
         self.skip()
         if self.at < len(self.text):
-            self.fail("nothing is expected here any more")
+            self.fail("nothing is expected here any more, but because and a reason")
 
     # What is measured.
 
@@ -297,9 +300,14 @@ class _Parser:
         if not word:
             self.fail("a word is expected")
         known = _WORDS_OF.get(name)
-        if known is not None and word not in known:
-            self.fail(f"{name} is one of {', '.join(known)}", begin)
-        return word
+        if known is None:
+            return word
+        spelled = {one.lower(): one for one in known}
+        if word.lower() not in spelled:
+            close = get_close_matches(word.lower(), spelled, n=1)
+            hint = f" (did you mean {_quotable(spelled[close[0]])}?)" if close else ""
+            self.fail(f"{name} is one of {', '.join(map(_quotable, known))}, not {word!r}{hint}", begin)
+        return spelled[word.lower()]
 
     def value(self, name: str, unit: Unit, shared: str | None = None) -> float:
         self.skip()
@@ -309,7 +317,8 @@ class _Parser:
             self.fail(f"a number is expected{_with_unit(unit)}")
         match = _UNIT.match(self.text, self.at)
         word = match[1] if match is not None else ""
-        if word.lower() == "because":
+        apart = match is not None and match.start(1) > match.start()
+        if word.lower() == "because" or (apart and unit is Unit.COUNT and word not in _ALL_UNITS):
             word, match = "", None
         scales = UNIT_WORDS[unit]
         written = word or shared or ""
@@ -321,7 +330,12 @@ class _Parser:
             )
         if match is not None:
             self.at = match.end()
-        value = exact(number.replace("_", ""), scales.get(written, UNIT_WORDS[Unit.COUNT][""]))
+        try:
+            value = exact(number.replace("_", ""), scales.get(written, UNIT_WORDS[Unit.COUNT][""]))
+        except ValueError:
+            self.fail(f"{name} is never so large or small a number", begin)
+        if abs(value) > _MOST:
+            self.fail(f"{name} is never so large a number", begin)
         if not written and unit is Unit.NS and value != 0:
             self.fail(f"{name} needs a unit: ns, us, ms or s")
         if value < 0:
@@ -329,6 +343,14 @@ class _Parser:
         if unit is Unit.SHARE and not written and value > 1:
             self.fail(f"{name} is a share: write 0.9 or 90%", begin)
         return value
+
+
+_ALL_UNITS: Final = frozenset(word for words in UNIT_WORDS.values() for word in words)
+
+
+def _quotable(word: str) -> str:
+    """A word as it is written in a prediction: quoted where it holds spaces."""
+    return f'"{word}"' if " " in word else word
 
 
 def _with_unit(unit: Unit) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, Overflow
 from typing import Final
 
 from foretrace.analysis.metrics.metric import Unit
@@ -37,17 +37,22 @@ UNIT_WORDS: Final[dict[Unit, dict[str, Decimal]]] = {
 }
 """What a value of each unit may be written in, and how much of the unit that is."""
 
+_DIGITS: Final = 300
+"""More than that, and a float holds it no more."""
+
 
 def exact(number: str, scale: Decimal) -> float:
     """A written number times a scale: a whole number as an int, any other as the nearest float.
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is no number, or one beyond all reason.
     """
     try:
         value = Decimal(number) * scale
-    except InvalidOperation as error:
+    except (InvalidOperation, Overflow) as error:
         raise ValueError(number) from error
+    if not value.is_finite() or value.adjusted() > _DIGITS:
+        raise ValueError(number)
     return int(value) if value == value.to_integral_value() else float(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
+from foretrace.report.change_text import change_lines
 from foretrace.report.escape import ellipsis, plain
 from foretrace.units import bytes_text, count_text, time_text
 
@@ -105,9 +106,10 @@ def _finding_lines(finding: Finding, room: int, told: set[str]) -> list[str]:
     told.add(finding.code)
     lines = _wrapped(f"{plain(finding.title)}.   {finding.code}", room)
     if finding.change:
+        lead = "try  "
         lines += [
-            ellipsis(f"{'try' if at == 0 else '':<4} {plain(line)}", room)
-            for at, line in enumerate(finding.change.splitlines())
+            f"{lead if at == 0 else ' ' * len(lead)}{line}"
+            for at, line in enumerate(change_lines(finding.change, room - len(lead)))
         ]
     return lines
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from foretrace.report.change_text import change_lines
 from foretrace.report.console import Column, print_grid
 from foretrace.report.escape import ellipsis, plain
 from foretrace.report.labels import short_name
@@ -161,16 +162,10 @@ def _paragraph(out: Console, text: str) -> None:
 
 
 def _change(out: Console, change: str) -> None:
-    """Prose is wrapped; code (indented by four spaces) stands as it is."""
-    first = True
-    for line in change.splitlines():
-        lead = "Try: " if first else "     "
-        width = max(20, out.width - _INDENT - len(lead))
-        parts = [plain(line)] if line.startswith("    ") else wrap(plain(line), width, break_on_hyphens=False) or [""]
-        for part in parts:
-            out.print(Text(" " * _INDENT + lead + part, style="green"), soft_wrap=True)
-            lead = "     "
-        first = False
+    lead = "Try: "
+    for line in change_lines(change, out.width - _INDENT - len(lead)):
+        out.print(Text(" " * _INDENT + lead + line, style="green"), soft_wrap=True)
+        lead = " " * len(lead)
 
 
 def print_docs(out: Console, docs: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from foretrace.analysis.metrics.quantity import Select
     from foretrace.trace.raw import I64
 
-__all__ = ["attention_rows", "backend", "calls_inside"]
+__all__ = ["BACKENDS", "attention_rows", "backend", "calls_inside"]
+
+BACKENDS: Final = (
+    *("flash", "efficient", "cudnn", "math", "overrideable", "other"),
+    *("flex", "flash-attn", "xformers", "FlashInfer", "Inductor", "op by op"),
+)
+"""All that ``backend`` can be: SDPA's backends, then how attention was computed where nobody called SDPA."""
 
 
 def calls_inside(basis: Basis) -> list[AttentionCall]:
