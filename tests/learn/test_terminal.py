@@ -58,8 +58,8 @@ def terminal():
 
     def open_terminal(*words: str, columns: int = 80) -> Terminal:
         command = shlex.join([sys.executable, "-m", "foretrace", "learn", *words])
-        # The shell stays until it is killed, so that the last screen can be read.
-        opened.append(Terminal(f"{command}; echo left with $?; sleep 600", columns))
+        # The shell outlives Ctrl-C and stays until it is killed, so that the last screen can be read.
+        opened.append(Terminal(f"trap : INT; {command}; echo left with $?; sleep 600", columns))
         return opened[-1]
 
     yield open_terminal

@@ -96,7 +96,7 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(EXIT_COULD_NOT)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         _complain("stopped.")
         sys.exit(130)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -105,7 +106,9 @@ def _record(program: Program, path: Path, device: torch.device) -> int | None:
 
     module = importlib.import_module(f"foretrace.learn.programs.{program.module}")
     try:
-        with on_device(device), torch.set_grad_enabled(program.training):
+        # torch warns of recordings without warm-up, which is what some of these are about.
+        with on_device(device), torch.set_grad_enabled(program.training), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
             step = getattr(module, program.maker)(device)
             if program.how == "first":
                 with profile(_STEPS, wait=0, warmup=0, path=path) as recorded:

@@ -98,8 +98,8 @@ LESSONS: Final[dict[str, Lesson]] = {
                 "attention-math",
                 "attention-efficient",
                 "attention-flash",
-                "attention-cudnn-first",
                 "attention-cudnn",
+                "attention-cudnn-first",
             ),
         ),
         Lesson(

@@ -8,6 +8,7 @@ from foretrace.learn.lesson import Block, Choice, Code, Near, Number, Prose, Que
 from foretrace.learn.programs import source
 from foretrace.learn.views import bound_sentence, counts_sentence, kernel_grid, lanes, launched_sentence
 from foretrace.learn.words import and_list, before_and_now, counted, tick, times_text
+from foretrace.names.devices import WARP
 from foretrace.report.roofline_text import rate_text
 from foretrace.trace.kineto import Category
 from foretrace.units import bytes_text, share_text, time_text
@@ -40,7 +41,10 @@ def build(shelf: Shelf) -> list[Block]:
             "thing to read in any trace."
         ),
         Code(source("matmul", "matmul_add")),
-        Prose(f"The matrices are {_size(small)} in bf16. Everything is warm, and no gradients are kept."),
+        Prose(
+            f"The matrices are {_size(small)} in bf16. Everything is warm, and no gradients are kept. (Libraries call "
+            "a matrix product a GEMM, and so will the trace.)"
+        ),
         _how_many(small),
         _what_bounds(small),
         _how_much_longer(small, large),
@@ -204,7 +208,8 @@ def _how_many_warps(large: Recorded, gemm: Work) -> Question:
             if reported is not None
             else ""
         )
-        + "A multiprocessor (SM) has room for a fixed number of warps. What share of them does the GEMM really fill?",
+        + f"A multiprocessor (SM) has room for a fixed number of warps, groups of {WARP} threads. What share of them "
+        "does the GEMM really fill?",
         hint="Registers, shared memory and threads of a block say how many blocks fit on an SM.",
         answer=Number(found.theoretical_pct / 100, "share", within=1.4),
         near=((Near(0, "Then nothing could have run."),) if zero and found.theoretical_pct else ()),

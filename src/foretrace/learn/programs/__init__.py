@@ -33,7 +33,8 @@ class Program:
     """With gradients."""
 
 
-# In the order in which they are recorded: the first call of all must find nothing warm.
+# In the order in which they are recorded: the first call of all must find nothing warm, and cuDNN's first call at a
+# shape must find its library loaded.
 PROGRAMS: Final[dict[str, Program]] = {
     program.name: program
     for program in (
@@ -52,8 +53,8 @@ PROGRAMS: Final[dict[str, Program]] = {
         Program("attention-math", "fused", "math_backend"),
         Program("attention-efficient", "fused", "efficient_backend"),
         Program("attention-flash", "fused", "flash_backend"),
-        Program("attention-cudnn-first", "fused", "cudnn_backend_other_shape", how="first"),
         Program("attention-cudnn", "fused", "cudnn_backend"),
+        Program("attention-cudnn-first", "fused", "cudnn_backend_other_shape", how="first"),
         Program("sdpa-causal", "backends", "causal"),
         Program("sdpa-mask", "backends", "masked"),
         Program("sdpa-fp32", "backends", "in_fp32"),
