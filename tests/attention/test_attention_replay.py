@@ -38,6 +38,8 @@ KEYS = [
     "masked_row",
     "masked_row_boolean",
     "speedup",
+    "floor_ns",
+    "over_floor",
     "trace",
     "findings",
 ]

@@ -66,9 +66,10 @@ __all__ = ["command"]
 )
 @click.option("--force", is_flag=True, help="Write into -o DIR although it is not empty.")
 @click.option("--replay", metavar="NAME|DIR", help="Read a recording instead of running: h200, or a folder of traces.")
+@click.option("--why", is_flag=True, help="Say what keeps each SDPA backend from this call, by the dispatch rules.")
 @click.option("--guess", is_flag=True, help="Ask for your guesses first, then show the table against them.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON (schema 1).")
-def command(*, replay: str | None, guess: bool, as_json: bool, **options: Any) -> None:
+def command(*, replay: str | None, why: bool, guess: bool, as_json: bool, **options: Any) -> None:
     """Profile attention variants at one shape: what ran, how many kernels, how long, how right.
 
     Sizes that are not given default to B 8, H 16, L 1024, D 64 in bf16 on a GPU, and to B 1, H 8, L 512, D 64 in
@@ -99,7 +100,7 @@ def command(*, replay: str | None, guess: bool, as_json: bool, **options: Any) -
         return
     from foretrace.report.comparison_text import print_comparison  # noqa: PLC0415 - rich is for people
 
-    print_comparison(None, found, page)
+    print_comparison(None, found, page, why=why)
     if guess:
         from foretrace.report.console import console  # noqa: PLC0415 - rich is for people
         from foretrace.report.guess_text import print_guesses  # noqa: PLC0415 - the same

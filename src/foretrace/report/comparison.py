@@ -14,12 +14,15 @@ from foretrace.analysis.fingerprints import row_decoded, row_occupancy
 from foretrace.capture.recording import DeviceInfo, Recording, ShapeInfo, VariantRecord
 from foretrace.errors import ForetraceError, MissingDataError
 from foretrace.names.decoded import MATRIX_ROLES
+from foretrace.report.comparison_floor import shape_floor_ns
+from foretrace.report.comparison_pin import Pin, pin_of
 from foretrace.report.data import SCHEMA, Reading, reading
 from foretrace.trace.load import load_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from foretrace.analysis.dispatch.decide import Dispatch
     from foretrace.analysis.launches import KernelRow
     from foretrace.analysis.timeline import Count, PerStep, Spread
     from foretrace.findings.rule import Finding
@@ -184,6 +187,34 @@ class Comparison:
         return reference.time_ns / row.time_ns
 
     @cached_property
+    def floor_ns(self) -> float | None:
+        """The least device time a step could take at this shape on this card; None where either is unknown."""
+        name, shape = self.device["name"], self.recording.shape
+        return None if shape is None or not name else shape_floor_ns(shape, name)
+
+    def over_floor(self, row: VariantRow) -> float | None:
+        """How many times the floor its device time is; None where either is unknown."""
+        if self.floor_ns is None or row.device_step is None:
+            return None
+        return row.device_step.device_time_ns.median / self.floor_ns or None
+
+    @cached_property
+    def pin(self) -> Pin | None:
+        """The SDPA backend to pin here; None where nothing is gained beyond the spread."""
+        return pin_of(self)
+
+    @cached_property
+    def why(self) -> Dispatch | None:
+        """What the dispatch rules say of this call: what runs, and what keeps each other backend from it.
+
+        None where the shape was not recorded, or the rules do not know the device or its release of torch.
+        """
+        from foretrace.sweep.default_backend import default_dispatch  # noqa: PLC0415 - few ask
+
+        shape = self.recording.shape
+        return None if shape is None else default_dispatch(shape, self.recording.device)
+
+    @cached_property
     def device(self) -> dict[str, Any]:
         """The device; of a bare folder, what the traces say of it."""
         known: dict[str, Any] = dict.fromkeys(DeviceInfo.__struct_fields__)
@@ -217,6 +248,8 @@ class Comparison:
             "error_heads": self.recording.error_heads,
             "error_of_heads": self.recording.error_of_heads,
             "variants": [self._row_json(row) for row in self.rows],
+            "pin": None if self.pin is None else self.pin.to_json(),
+            "why": None if self.why is None else self.why.to_json(),
         }
 
     def _row_json(self, row: VariantRow) -> dict[str, Any]:
@@ -239,6 +272,8 @@ class Comparison:
             "masked_row": record.masked_row,
             "masked_row_boolean": record.masked_row_boolean,
             "speedup": self.speedup(row),
+            "floor_ns": self.floor_ns,
+            "over_floor": self.over_floor(row),
             "trace": record.trace,
             "findings": [finding.to_json() for finding in row.findings],
         }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from foretrace.report.comparison_pin import default_row, fastest_backend, gain_beyond_spread
 from foretrace.report.escape import plain
+from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
     from foretrace.report.comparison import Comparison
+    from foretrace.report.comparison_pin import Pin
 
 __all__ = ["MASKED_ROWS", "comparison_notes", "speedup_text"]
 
@@ -62,20 +65,28 @@ def _masked_notes(found: Comparison) -> list[str]:
 
 
 def _fastest(found: Comparison) -> str | None:
-    """The fastest variant and whether PyTorch picks it by itself; `auto` is the yardstick, never the winner."""
+    """The fastest variant and what to pin, if anything; `auto` is the yardstick, never the winner."""
     timed = [row for row in found.rows if row.time_ns and row.name != "auto"]
     if len(timed) < 2:  # noqa: PLR2004 - nothing to compare
         return None
     best = min(timed, key=lambda row: row.time_ns or 0)
     by = "device time" if found.on_device else "wall time"
     text = f"Fastest here by {by}: {plain(best.name)}."
-    auto = next((row for row in found.rows if row.name == "auto" and row.time_ns), None)
-    if auto is None or auto.backend is None:
+    auto = default_row(found)
+    if auto is None:
         return text
     if best.backend == auto.backend:
         return f"{text} PyTorch picks it by default at this shape; nothing to pin."
-    gain = (auto.time_ns or 0) - (best.time_ns or 0)
-    if gain <= max(best.spread_ns or 0, auto.spread_ns or 0):
-        return f"{text} PyTorch picks {auto.backend} by default, as fast within the spread; nothing to pin."
+    if found.pin is not None:
+        return f"{text} {_pin_text(found.pin, 'a step' if found.on_device else 'a call')}"
+    picks = f"PyTorch picks {auto.backend} by default"
+    if gain_beyond_spread(best, auto) is None:
+        return f"{text} {picks}, as fast within the spread; nothing to pin."
     slower = speedup_text((auto.time_ns or 0) / (best.time_ns or 1))
-    return f"{text} PyTorch picks {auto.backend} by default at this shape, which takes {slower} as long."
+    text = f"{text} {picks} at this shape, which takes {slower} as long"
+    return f"{text}; no other backend of SDPA is faster: nothing to pin." if fastest_backend(found) else f"{text}."
+
+
+def _pin_text(pin: Pin, each: str) -> str:
+    saved = f"{time_text(pin.gain_ns)} {each} ({share_text(pin.gain)})"
+    return f"Pin {pin.variant} at this shape on this card: it saves {saved} over {pin.instead_of}, which PyTorch picks."

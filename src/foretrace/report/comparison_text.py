@@ -16,7 +16,8 @@ from foretrace.report.comparison_notes import MASKED_ROWS, comparison_notes, spe
 from foretrace.report.console import Column, console, print_grid
 from foretrace.report.escape import plain
 from foretrace.report.findings_text import stake_text
-from foretrace.units import bytes_text, count_text, share_text, time_scale
+from foretrace.report.roofline_text import over_floor_text
+from foretrace.units import bytes_text, count_text, share_text, time_scale, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,8 +59,11 @@ def comparison_text(found: Comparison) -> str:
     return sink.getvalue()
 
 
-def print_comparison(out: Console | None, found: Comparison, page: Path | None = None) -> None:
-    """Title, tables, the variants that cannot run here, what is odd, what follows, and where the ``page`` lies."""
+def print_comparison(out: Console | None, found: Comparison, page: Path | None = None, *, why: bool = False) -> None:
+    """Title, tables, the variants that cannot run here, what is odd, what follows, and where the ``page`` lies.
+
+    With ``why``, what the dispatch rules say of each SDPA backend at this shape besides.
+    """
     out = out or console()
     _print_title(out, found)
     rows = [row for row in found.rows if row.ok]
@@ -67,6 +71,8 @@ def print_comparison(out: Console | None, found: Comparison, page: Path | None =
         _print_tables(out, found, rows)
     _print_reasons(out, found)
     _print_findings(out, found)
+    if why:
+        _print_why(out, found)
     _print_notes(out, found)
     _print_places(out, found, page)
 
@@ -138,6 +144,7 @@ def _device_fields(found: Comparison, rows: Sequence[VariantRow]) -> list[_Field
         _Field("memsets", [step(row, lambda figures: _count(figures.memsets)) for row in rows]),
         _Field("device", [step(row, lambda figures: device(figures.device_time_ns.median)) for row in rows]),
         _Field("vs naive", [speedup_text(found.speedup(row)) for row in rows]),
+        _Field("of floor", [over_floor_text(found.over_floor(row)) for row in rows]),
         _Field("busy", [step(row, lambda figures: _share(figures.busy_share)) for row in rows]),
         _Field("period", [step(row, lambda figures: _time(figures.period_ns, device)) for row in rows]),
         _Field("CPU", [host(row.per_step.cpu_time_ns.median) if row.per_step else "-" for row in rows]),
@@ -238,12 +245,30 @@ def _print_findings(out: Console, found: Comparison) -> None:
         print_grid(out, columns, lines)
 
 
+def _print_why(out: Console, found: Comparison) -> None:
+    """What dispatch does with this call, by the rules of its release."""
+    out.print()
+    shape, name = found.recording.shape, found.device["name"]
+    if found.why is None or shape is None:
+        text = "The shape or the device was not recorded, or no dispatch rules are known for it."
+        out.print(Padding(Text(text), (0, 0, 0, 1), expand=False), overflow="fold")
+        return
+    from foretrace.report.why_text import print_dispatch  # noqa: PLC0415 - few ask
+    from foretrace.sweep.default_backend import call_of_shape  # noqa: PLC0415 - the same
+
+    print_dispatch(out, call_of_shape(shape), found.why, plain(name or "unknown device"))
+
+
 def _print_notes(out: Console, found: Comparison) -> None:
     lines = comparison_notes(found)
     if lines:
         out.print()
     for line in lines:
         out.print(Padding(Text(line), (0, 0, 0, 1), expand=False), overflow="fold")
+    if found.pin is not None and found.pin.code is not None:
+        out.print()
+        for line in found.pin.code.splitlines():
+            out.print(Text(f"     {line}"), soft_wrap=True)
     out.print()
     what = (
         "counts and times are a step's; device: sum of durations; busy: of the period; CPU: the step on the host, "
@@ -251,6 +276,8 @@ def _print_notes(out: Console, found: Comparison) -> None:
         if found.on_device
         else "CPU, profiled: a step under the profiler"
     )
+    if found.on_device and found.floor_ns is not None:
+        what += f"; of floor: device over {time_text(found.floor_ns)}, the least this card could take at this shape"
     if any(row.record.wall_time_ns is not None for row in found.rows):
         what += "; wall: one call of many without the profiler; spread: between its quartiles; memory: what a call "
         what += "allocates at most; max error: against float64; masked row: what a row without any key gives"

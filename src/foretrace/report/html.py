@@ -147,6 +147,7 @@ def comparison_page(
         "facts": comparison_facts(found),
         "headline": comparison_headline(found),
         "notes": comparison_notes(found),
+        "code": (found.pin and found.pin.code) or "",
         "names": names,
         "columns": variant_columns(found),
         "reasons": [

@@ -12,7 +12,7 @@ from foretrace.errors import ForetraceError
 if TYPE_CHECKING:
     from foretrace.capture.recording import DeviceInfo, ShapeInfo
 
-__all__ = ["default_dispatch"]
+__all__ = ["call_of_shape", "default_dispatch"]
 
 _BOOLEAN: Final = frozenset({"bool", "padding", "window"})
 
@@ -25,13 +25,13 @@ def default_dispatch(shape: ShapeInfo, device: DeviceInfo | None) -> Dispatch | 
         arch = architecture_named("cpu" if device.type == "cpu" else device.name)
         cudnn = int(device.cudnn) if device.cudnn and device.cudnn.isdecimal() else None
         release = ".".join(device.torch.split(".")[:2]) if device.torch else None
-        return dispatch(_call(shape), arch, release=release, cudnn=cudnn)
+        return dispatch(call_of_shape(shape), arch, release=release, cudnn=cudnn)
     except ForetraceError:
         return None
 
 
-def _call(shape: ShapeInfo) -> Call:
-    """The call as a sweep makes it."""
+def call_of_shape(shape: ShapeInfo) -> Call:
+    """The call of SDPA as a sweep, or a comparison, makes it. Raises ``UsageError`` for an unknown dtype."""
     dtype = dtype_from(shape.dtype)
 
     def operand(heads: int, length: int) -> Operand:

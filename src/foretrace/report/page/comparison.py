@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from foretrace.report.comparison_notes import MASKED_ROWS, speedup_text
 from foretrace.report.escape import plain
 from foretrace.report.page.charts import THEMES, Chart, Theme, figure_json, new_figure
+from foretrace.report.roofline_text import over_floor_text
 from foretrace.units import bytes_text, share_text, time_scale, time_text
 
 if TYPE_CHECKING:
@@ -147,6 +148,11 @@ def _device_columns(found: Comparison, rows: Sequence[VariantRow]) -> list[Colum
             bars=_shares([row.device_step.device_time_ns.median if row.device_step else 0 for row in rows]),
         ),
         *([speed] if found.on_device else []),
+        Column(
+            "of floor",
+            "Device time over the least this card could take at this shape",
+            [over_floor_text(found.over_floor(row)) for row in rows],
+        ),
         Column(
             "bound",
             "Busy share of the period; from 80 % up the device is the bound, up to 50 % the CPU",
