@@ -32,6 +32,16 @@ def test_a_long_gap_and_what_the_cpu_did_in_it():
     assert "num_workers" in finding.change
 
 
+def test_a_gap_that_not_every_step_has_is_counted_over_the_steps():
+    def step_of(step):
+        for number in range(20):
+            if step.number == 2 and number == 12:
+                step.host = step.device + 250
+            step.leaf("aten::mm", GEMM, 30 if step.number == 2 else 44)
+
+    assert one(steps(step_of, 5).load(), "FT401").title.endswith(" a step: 1 long gap in 5 steps")
+
+
 def test_short_gaps_are_the_devices_own():
     assert not found(steps(lambda step: [step.leaf("aten::mm", GEMM, 85) for _ in range(10)]).load(), "FT401")
 

@@ -52,7 +52,54 @@ def test_the_bound_needs_launches():
     assert not_asked(UNLINKED, "FT201") == NO_LAUNCHES
 
 
+def test_waiting_in_a_call_and_not_for_launches_bounds_the_step():
+    def step_of(step):
+        tiny(step, 12)
+        step.op("aten::to", lambda step: slow_download(step, 700))
+        tiny(step, 12)
+
+    result = {finding.code: finding for finding in examine(steps(step_of).load()).problems}
+    assert result["FT201"].because == "FT203"
+    assert result["FT201"].change == result["FT203"].change
+    assert "Not launches but calls in which the host waits" in result["FT201"].text
+    assert result["FT202"].because is None
+
+
+def test_steps_without_device_work_wait_for_nothing():
+    def step_of(step):
+        if step.number == 2:
+            tiny(step, 12)
+
+    trace = steps(step_of, 5).load()
+    assert not found(trace, "FT201")
+
+
+def test_launches_that_graphs_replay_get_no_advice_to_use_graphs():
+    build = Build()
+    for at in range(3):
+        build.step(at, at * 1000, 900).replay(["gemm", "softmax"], at * 1000 + 300, 50, launched=at * 1000 + 80)
+    finding = one(build.load(), "FT201")
+    assert "CUDA graph" not in finding.change
+    assert "Graph replays launch 100 % of the device time already" in finding.text
+
+
 # FT202
+
+
+def test_where_the_cpu_bounds_the_step_a_chain_follows_from_that():
+    result = {finding.code: finding for finding in examine(steps(tiny, period=500).load()).problems}
+    assert result["FT202"].because == "FT201"
+
+
+def test_chains_that_not_every_step_has_are_counted_over_the_steps():
+    def step_of(step):
+        tiny(step, 20)
+        if step.number == 1:
+            step.leaf("aten::mm", GEMM, 20)
+            tiny(step, 20)
+
+    title = one(steps(step_of).load(), "FT202").title
+    assert title == "80 tiny kernels in 3 steps would fuse: 4 chains in 3 steps"
 
 
 def test_a_chain_of_tiny_kernels():
@@ -115,6 +162,55 @@ def test_a_wait_that_is_shorter_than_the_idle_time_costs_no_more_than_itself():
 
     finding = one(steps(step_of).load(), "FT203")
     assert finding.at_stake_ns < 10_000
+    assert finding.confidence == "likely"
+    assert "After each the device idles 0.40" in finding.text
+    assert "ahead at most, so no more is at stake" in finding.text
+
+
+def test_a_wait_that_ends_the_recording_has_no_idle_time_of_its_own():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        item(step)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert finding.count == 1
+    # The wait takes 300 us; the device idles 690 us after it, twice in the three steps.
+    assert 280_000 <= finding.at_stake_ns <= 300_000
+    assert "(the mean of 2)" in finding.text
+
+
+def slow_download(step, length):
+    start = step.device = max(step.device, step.host + 2)
+    step.build.activity(
+        "Memcpy DtoH (Device -> Pageable)", step.host + length, 2, step.host, "gpu_memcpy", "cudaMemcpy", bytes=64
+    )
+    step.build.events[-2]["dur"] = length + 4
+    step.host += length + 5
+    step.device = start + length + 2
+
+
+def test_a_call_that_holds_the_host_while_the_device_idles_loses_all_of_it():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 20)
+        step.op("aten::to", lambda step: slow_download(step, 500))
+        step.leaf("aten::mm", GEMM, 20)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert finding.title == "a copy to the host holds the CPU once a step while the GPU idles"
+    assert 450_000 <= finding.at_stake_ns <= 510_000
+    assert "until the device has done all" not in finding.text
+
+
+def test_waits_that_not_every_step_has_are_counted_over_the_steps():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        if step.number == 1:
+            item(step)
+        step.leaf("aten::mm", GEMM, 300)
+
+    finding = one(steps(step_of, 5).load(), "FT203")
+    assert finding.title == "item makes the CPU wait for the GPU once in 5 steps"
+    assert finding.count == 0.2
 
 
 def test_each_kind_of_cause_is_one_finding():

@@ -130,6 +130,15 @@ def test_the_advice_on_a_copy_is_possible_at_most_where_backward_runs():
     assert (finding.count, finding.confidence) == (1, "possible")
 
 
+def test_the_idle_time_around_a_wait_is_what_was_measured():
+    finding = found(recording("m_llama_eager"), "FT203")[0]
+    assert "After each the device idles 54.5 us on average until new work arrives" in finding.text
+    assert (finding.at_stake_ns, finding.confidence) == (7774, "likely")
+    finding = found(recording("x_item_sync"), "FT203")[0]
+    assert finding.at_stake_ns == 144_716
+    assert "0.145 ms (the mean of 2)" in finding.text
+
+
 def test_notes_are_told_from_problems_in_json():
     content = examine(recording("p3_sdpa_flash")).to_json()
     assert {item["severity"] for item in content["findings"]} == {"note"}

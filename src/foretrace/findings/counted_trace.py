@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.timeline import Timeline, timeline
+from foretrace.findings.amounts import times
 from foretrace.findings.name_index import NameIndex
 from foretrace.findings.rule import Evidence
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
 from foretrace.trace.nesting import Forest, forest
+from foretrace.units import count_text
 
 if TYPE_CHECKING:
     from foretrace.findings.name_index import Bools
@@ -209,6 +211,28 @@ class CountedTrace:
     def per_step(self, total: float) -> float:
         """A total over the counted steps as a figure of one step."""
         return total / self.steps
+
+    def each(self, total: int, what: str, several: str | None = None, *, said: bool = False) -> str:
+        """``5 copies a step``; where steps have no whole number of them ``34 copies in 6 steps``.
+
+        ``said``: that a whole number is of a step stands in the sentence already.
+        """
+        if total % self.steps:
+            return f"{count_text(total, what, several)} in {self.steps} steps"
+        text = count_text(total // self.steps, what, several)
+        return text if said else f"{text} {self.per}"
+
+    def number_each(self, total: int) -> str:
+        """``5 a step``, ``34 in 6 steps``, ``2 in the file``."""
+        if total % self.steps:
+            return f"{total:,} in {self.steps} steps"
+        return f"{total // self.steps:,} {self.per}"
+
+    def times_each(self, total: int) -> str:
+        """``once a step``, ``twice in the file``, ``34 times in 6 steps``."""
+        if total % self.steps == 0:
+            return f"{times(total // self.steps)} {self.per}"
+        return f"{times(total)} in {self.steps} steps"
 
     def device_ns(self, activities: I64) -> float:
         """Device time of these counted activities a step."""

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from foretrace.findings.facts import Facts
     from foretrace.trace.raw import I64
 
-__all__ = ["NOTHING", "GapGroup", "Gaps", "IdleGaps", "gaps_of"]
+__all__ = ["NOTHING", "SHORTEST_GAP_NS", "GapGroup", "Gaps", "IdleGaps", "gaps_of"]
 
 # Shorter gaps are the device's own between two kernels.
-_SHORTEST_NS: Final = 10_000
+SHORTEST_GAP_NS: Final = 10_000
+"""What counts as a gap."""
 # A host range that is not much longer than the gap is what filled it.
 _FILLS: Final = 2
 # More are not looked at one by one: the longest tell the story.
@@ -65,7 +66,7 @@ class Gaps:
     def longer_than(self, ns: float) -> IdleGaps:
         """The gaps of at least this length, grouped."""
         length = self.end - self.begin
-        kept = np.flatnonzero(length >= max(_SHORTEST_NS, ns))
+        kept = np.flatnonzero(length >= max(SHORTEST_GAP_NS, ns))
         total = int(length[kept].sum())
         kept = kept[np.argsort(-length[kept], kind="stable")][:_MOST]
         rows = _filling(self.facts, self.begin[kept], self.end[kept], self.following[kept])

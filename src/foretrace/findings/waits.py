@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.analysis.intervals import gaps
+from foretrace.findings.idle_gaps import SHORTEST_GAP_NS
 from foretrace.trace.kineto import SYNC_NAME, Category
 from foretrace.trace.model import NONE
 
@@ -91,13 +93,34 @@ class Waits:
         return result
 
     @cached_property
+    def in_program(self) -> I64:
+        """Positions, here, of the waits that the program asks for, those for large pageable uploads apart.
+
+        What an op in a step waits for counts at the step's end too; what ends a recording is no part of the program.
+        """
+        counts = self.is_between | ((self.op >= 0) & self.facts.has_steps)
+        return np.flatnonzero(~self.is_pageable_upload & counts)
+
+    @cached_property
     def lost(self) -> I64:
-        """For each wait, the idle time of the device that it caused, in nanoseconds.
+        """For each wait, the most idle time of the device that it can have caused, in nanoseconds; an estimate.
 
         Without it the host would have gone on earlier by as much as it waited: it cost no more than that, and no more
-        than the device idles after it.
+        than the device idles in it and after it. Of a wait that nothing follows, what is known is what lies in it.
         """
-        return np.minimum(self.facts.trace.rows.dur[self.rows], np.maximum(0, self._idle_after))
+        lost: I64 = np.minimum(self.facts.trace.rows.dur[self.rows], self.idle_inside + self.idle_after)
+        return lost
+
+    def lost_a_step(self, spots: I64) -> float:
+        """What these waits lost in a step: the mean of those that something follows stands for the others too."""
+        if not len(spots):
+            return 0.0
+        return float(self.lost[self.measured(spots)].mean()) * len(spots) / self.facts.steps
+
+    def measured(self, spots: I64) -> I64:
+        """Of these waits, those that device work follows; all of them where none has any."""
+        known = spots[self.is_followed[spots]]
+        return known if known.size else spots
 
     @cached_property
     def is_between(self) -> Bools:
@@ -111,8 +134,45 @@ class Waits:
         held: Bools = (rows.end[self.rows] > first) & (rows.end[self.rows] <= last)
         return held
 
+    def holds_idle(self, spots: I64) -> bool:
+        """The device idles for most of these waits: it is the call itself that takes long."""
+        return bool(2 * self.idle_inside[spots].sum() > self.facts.trace.rows.dur[self.rows[spots]].sum())
+
     @cached_property
-    def _idle_after(self) -> I64:
+    def is_followed(self) -> Bools:
+        """After which of them device work begins: what the device idles after the others is not in the file."""
+        acts = self.facts.trace.activities
+        timed = np.flatnonzero(acts.timed)
+        last = int(acts.ts[timed].max()) if timed.size else -1
+        held: Bools = self.facts.trace.rows.end[self.rows] <= last
+        return held
+
+    @cached_property
+    def idle_inside(self) -> I64:
+        """For each wait, how long the device idles during it: the host then waits for something else than its work.
+
+        Gaps that are the device's own, between one activity and the next, are left out.
+        """
+        rows, acts = self.facts.trace.rows, self.facts.trace.activities
+        timed = np.flatnonzero(acts.timed)
+        low, high = gaps(acts.ts[timed], acts.end[timed])
+        long = high - low >= SHORTEST_GAP_NS
+        low, high = low[long], high[long]
+        total = np.concatenate(([0], np.cumsum(high - low)))
+
+        def idle_before(time: I64) -> I64:
+            at = np.searchsorted(low, time, side="right")
+            latest = np.maximum(at - 1, 0)
+            over = np.maximum(0, high[latest] - time) if len(high) else np.zeros(len(time), np.int64)
+            before: I64 = total[at] - np.where(at > 0, over, 0)
+            return before
+
+        idle: I64 = idle_before(rows.end[self.rows]) - idle_before(rows.ts[self.rows])
+        result: I64 = np.where(idle >= SHORTEST_GAP_NS, idle, 0)
+        return result
+
+    @cached_property
+    def idle_after(self) -> I64:
         """For each wait, how long the device idles after it until the next activity begins."""
         trace = self.facts.trace
         acts = trace.activities

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.host_bound import follows_launches
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.names.decoded import ATTENTION_ROLES
 from foretrace.units import count_text, time_text
@@ -104,5 +105,5 @@ def _finding(facts: Facts, lookups: float, entering: float, saved: float) -> Fin
             "CPU bounds the step, so this is time the device waits."
         ),
         change=_CHANGE,
-        because="FT201",
+        because=follows_launches(facts),
     )

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.host_bound import graph_share, is_host_bound, waits_idle_ns
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.kineto import Category
 from foretrace.units import count_text, share_text, time_text
@@ -38,10 +39,11 @@ if TYPE_CHECKING:
 
 RULE = Rule(code="FT201", name="cpu-bound", needs=Needs.LAUNCHES, since="0.1")
 
-# A window with fewer launches shows nothing but its own edges.
-_FEWEST: Final = 10
 # One gap with this share of the idle time is what to look at.
 _MAIN_SHARE: Final = 0.5
+# From this share of the device time up the launches are in graphs already.
+_REPLAYED: Final = 0.5
+_IN_GRAPHS: Final = "the launches are in graphs already: look at what the CPU does between the replays"
 _CHANGE: Final = """\
 replay the launches as a CUDA graph, or make fewer of them:
     model = torch.compile(model, mode="reduce-overhead")"""
@@ -51,39 +53,60 @@ def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding where the busy share says so."""
     facts = facts_of(trace)
     figures = facts.timeline.per_step
-    if figures.bound != "cpu" or figures.period_ns is None or not facts.counted.size:
-        return
-    launches = facts.launches
-    if figures.period_of == "window" and launches < _FEWEST:
-        return
-    yield _finding(facts, launches, figures.period_ns, figures.busy_ns.median)
+    if is_host_bound(facts) and figures.period_ns is not None:
+        yield _finding(facts, figures.period_ns, figures.busy_ns.median)
 
 
-def _finding(facts: Facts, launches: float, period_ns: float, busy_ns: float) -> Finding:
+def title(busy_ns: float, period_ns: float) -> str:
+    """How little of a period is work."""
+    return f"the GPU waits for the CPU: {time_text(busy_ns)} of work every {time_text(period_ns)}"
+
+
+def _finding(facts: Facts, period_ns: float, busy_ns: float) -> Finding:
     idle = period_ns - busy_ns
-    each = "" if facts.has_steps else " in this window"
-    text = (
-        f"The device is busy {share_text(busy_ns / period_ns)} of the time{each} and waits for "
-        f"{count_text(round(launches), 'launch', 'launches')} {facts.per}, one every "
-        f"{time_text(period_ns / max(1.0, launches))}. "
-    )
-    main = facts.gaps.longer_than(0).main
-    if main is not None and main.total_ns >= _MAIN_SHARE * idle * facts.steps:
+    waits, replayed = waits_idle_ns(facts), graph_share(facts)
+    text = f"{_busy(facts, period_ns, busy_ns)} "
+    if waits is None:
+        text += _launched(facts, idle)
+    else:
         text += (
-            f"Its longest gaps, {time_text(facts.per_step(main.total_ns))} {facts.per}, fall while the CPU is in "
-            f"{main.host_name}. "
+            f"Not launches but calls in which the host waits explain most of it: {time_text(waits)} {facts.per} of "
+            "idle time in and after them. "
         )
-    if facts.trace.has_stacks:
+    if replayed >= _REPLAYED:
+        text += f"Graph replays launch {share_text(replayed)} of the device time already. "
+    if facts.trace.has_stacks and waits is None:
         text += "Python stacks were recorded, which slows the CPU: without them the share is larger."
     return RULE.finding(
-        f"the GPU waits for the CPU: {time_text(busy_ns)} of work every {time_text(period_ns)}",
+        title(busy_ns, period_ns),
         count=1,
         at_stake_ns=idle,
         confidence=_confidence(facts),
         evidence=facts.evidence_of_rows(_longest_launches(facts), limit=4),
         text=text.strip(),
-        change=_CHANGE,
+        change=None if waits is not None else _IN_GRAPHS if replayed >= _REPLAYED else _CHANGE,
+        because=None if waits is None else "FT203",
     )
+
+
+def _busy(facts: Facts, period_ns: float, busy_ns: float) -> str:
+    each = "" if facts.has_steps else " in this window"
+    launches = facts.launches
+    return (
+        f"The device is busy {share_text(busy_ns / period_ns)} of the time{each} and waits for "
+        f"{count_text(round(launches), 'launch', 'launches')} {facts.per}, one every "
+        f"{time_text(period_ns / max(1.0, launches))}."
+    )
+
+
+def _launched(facts: Facts, idle: float) -> str:
+    main = facts.gaps.longer_than(0).main
+    if main is not None and main.total_ns >= _MAIN_SHARE * idle * facts.steps:
+        return (
+            f"Its longest gaps, {time_text(facts.per_step(main.total_ns))} {facts.per}, fall while the CPU is in "
+            f"{main.host_name}. "
+        )
+    return ""
 
 
 def _confidence(facts: Facts) -> Confidence:

@@ -92,7 +92,7 @@ def _finding(facts: Facts, breaks: I64) -> Finding:
             "graph."
         )
     return RULE.finding(
-        f"{amount(facts.per_step(len(breaks)))} graph breaks {facts.per} between compiled regions",
+        f"{facts.each(len(breaks), 'graph break')} between compiled regions",
         count=facts.per_step(len(breaks)),
         at_stake_ns=facts.per_step(int(gaps.sum())),
         confidence=Confidence.LIKELY if len(frames) > 1 and None not in frames else Confidence.POSSIBLE,

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.kineto import Category
@@ -85,14 +84,19 @@ def _finding(facts: Facts, copies: I64, replays: int) -> Finding:
     inside = facts.counted[acts.graph[facts.counted]]
     spent = facts.device_ns(copies)
     return RULE.finding(
-        f"{amount(facts.per_step(len(copies)))} copies {facts.per} feed the inputs of graph replays",
+        f"{facts.each(len(copies), 'copy', 'copies')} {_verb(facts, len(copies), 'feed')} the inputs of graph replays",
         count=facts.per_step(len(copies)),
         at_stake_ns=spent,
         confidence=Confidence.LIKELY,
         evidence=facts.evidence_of(copies),
         text=(
-            f"{amount(facts.per_step(replays))} replays {facts.per} begin with copies, {time_text(spent)} in all, "
+            f"{facts.each(replays, 'replay')} {_verb(facts, replays, 'begin')} with copies, {time_text(spent)} "
+            f"in all, "
             f"{share_text(spent / max(1.0, facts.device_ns(inside)))} of the time of the graphs themselves."
         ),
         change=_CHANGE,
     )
+
+
+def _verb(facts: Facts, total: int, verb: str) -> str:
+    return f"{verb}s" if total in (1, facts.steps) else verb

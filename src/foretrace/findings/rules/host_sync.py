@@ -9,7 +9,9 @@ pageable copies are another rule's.
 ## Why it matters
 
 The host stops until the device has done everything that was queued. Then the queue is empty: the device idles until
-the host has launched again, and every launch after that is late. The loss is that idle time, not the wait itself.
+the host has launched again, and every launch after that is late. The loss is that idle time, not the wait itself, and
+no more than the wait: without it the host would be ahead by as much. What is at stake is that estimate. A call that
+holds the host while the device idles loses all of it.
 
 ## How to confirm it
 
@@ -29,7 +31,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.copies import direction
-from foretrace.findings.amounts import times
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import time_text
@@ -80,12 +81,11 @@ def check(trace: Trace) -> Iterator[Finding]:
     waits = facts.waits
     if not len(waits):
         return
-    # What an op in a step waits for counts at the step's end too; what ends a recording is no part of the program.
-    counts = waits.is_between | ((waits.op >= 0) & facts.has_steps)
-    spots = np.flatnonzero(~waits.is_pageable_upload & counts)
+    spots = waits.in_program
     kinds = _kinds(facts, spots)
-    for kind in dict.fromkeys(kinds):
-        yield _finding(facts, kind, spots[np.array([other == kind for other in kinds], bool)])
+    groups = [(kind, spots[np.array([other == kind for other in kinds], bool)]) for kind in dict.fromkeys(kinds)]
+    for kind, some in sorted(groups, key=lambda group: -waits.lost_a_step(group[1])):
+        yield _finding(facts, kind, some)
 
 
 def _kinds(facts: Facts, spots: I64) -> list[str]:
@@ -133,27 +133,37 @@ _CHANGES: Final = {
 def _finding(facts: Facts, kind: str, spots: I64) -> Finding:
     waits = facts.waits
     some = waits.rows[spots]
-    idle = facts.per_step(int(waits.lost[spots].sum()))
+    lost = waits.lost_a_step(spots)
     causes = waits.cause[spots]
     ops = waits.op[spots] if kind == "other" else causes
     names = list(dict.fromkeys(facts.op_text(int(op)) for op in ops if op >= 0)) or [facts.trace.name(int(some[0]))]
     shown = _SHOWN.get(kind) or _listed([name.removeprefix("aten::") for name in names])
-    waited = facts.cpu_ns(some)
-    number = facts.per_step(len(spots))
+    several = len(names) > 1 and kind not in _SHOWN
+    holds = waits.holds_idle(spots)
+    what, often = "hold" if holds else "make", facts.times_each(len(spots))
     return RULE.finding(
-        f"{shown} {'make' if len(names) > 1 and kind not in _SHOWN else 'makes'} the CPU wait for the GPU "
-        f"{times(number)} {facts.per}",
-        count=number,
-        at_stake_ns=idle,
-        confidence=Confidence.CERTAIN,
+        f"{shown} {what}{'' if several else 's'} the CPU "
+        f"{often + ' while the GPU idles' if holds else 'wait for the GPU ' + often}",
+        count=facts.per_step(len(spots)),
+        at_stake_ns=lost,
+        confidence=Confidence.LIKELY,
         evidence=facts.evidence_of_rows(some),
-        text=(
-            f"The host waits {time_text(waited)} {facts.per} in {facts.trace.name(int(some[0]))} until the device has "
-            f"done all that was queued; {_after(idle)}. {_why(kind)}"
-        ),
+        text=f"{_waited(facts, spots)} {_after(facts, spots)} {_why(kind, holds=holds)}",
         change=_CHANGES[kind],
         because=_because(facts, causes),
     )
+
+
+def _waited(facts: Facts, spots: I64) -> str:
+    waits = facts.waits
+    some = waits.rows[spots]
+    call, waited = facts.trace.name(int(some[0])), facts.cpu_ns(some)
+    if waits.holds_idle(spots):
+        idle = facts.per_step(int(waits.idle_inside[spots].sum()))
+        return (
+            f"The host is in {call} for {time_text(waited)} {facts.per}; for {time_text(idle)} of it the device idles."
+        )
+    return f"The host waits {time_text(waited)} {facts.per} in {call} until the device has done all that was queued."
 
 
 def _listed(names: list[str]) -> str:
@@ -162,13 +172,27 @@ def _listed(names: list[str]) -> str:
     return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
 
 
-def _after(idle_ns: float) -> str:
-    if not idle_ns:
-        return "the device does not idle for it here"
-    return f"after that the device idles {time_text(idle_ns)} until new work arrives"
+def _after(facts: Facts, spots: I64) -> str:
+    """What the device idles after a wait, as measured; and how the stake follows from it, where it is less."""
+    waits = facts.waits
+    known = waits.measured(spots)
+    idle, lost = float(waits.idle_after[known].mean()), float(waits.lost[known].mean())
+    if not waits.is_followed[known].any():
+        return "No device work follows in the file, so what the device idles after it is not known."
+    if not idle:
+        return "The device does not idle after it here."
+    each = "" if len(known) == 1 else " on average" if len(known) == len(spots) else f" (the mean of {len(known)})"
+    text = (
+        f"After {'it' if len(spots) == 1 else 'each'} the device idles {time_text(idle)}{each} until new work arrives"
+    )
+    if lost < idle:
+        return text + f"; without the wait the host would be {time_text(lost)} ahead at most, so no more is at stake."
+    return text + "."
 
 
-def _why(kind: str) -> str:
+def _why(kind: str, *, holds: bool) -> str:
+    if holds:
+        return "What the call does on the host, not work that was queued, takes that long."
     return {
         "read": "Reading a value into Python needs it now.",
         "size": "The size of the result depends on the data, so the host has to know it.",

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.idle_gaps import NOTHING, IdleGaps
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
@@ -67,8 +66,9 @@ def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
     )
     rows = main.rows[main.rows >= 0]
     number = sum(group.count for group in long.groups)
+    gaps = facts.each(number, "long gap", said=True)
     return RULE.finding(
-        f"the GPU idles {time_text(idle)} {facts.per} in {amount(facts.per_step(number))} long gaps",
+        f"the GPU idles {time_text(idle)} {facts.per}{':' if number % facts.steps else ' in'} {gaps}",
         count=facts.per_step(number),
         at_stake_ns=idle,
         confidence=Confidence.LIKELY,

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.host_bound import follows_launches
 from foretrace.findings.launch_order import Chains, chains
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.kineto import Category
@@ -79,13 +79,13 @@ def _finding(facts: Facts, found: Chains) -> Finding:
     ops = np.unique(facts.trace.ops.row[owners[owners >= 0]])
     cpu = int(rows.dur[ops].sum()) * saved / kernels
     device = int(acts.dur[found.members].sum()) * saved / kernels
-    cpu_bound = facts.timeline.per_step.bound == "cpu"
+    because = follows_launches(facts)
+    cpu_bound = because is not None
     longest = int(np.bincount(found.chain).max())
-    number = facts.per_step(found.number)
-    chained = "one chain" if number == 1 else f"{amount(number)} chains"
+    chained = "one chain" if found.number == facts.steps else facts.each(found.number, "chain", said=True)
     median = float(np.median(acts.dur[found.members]))
     return RULE.finding(
-        f"{amount(facts.per_step(kernels))} tiny kernels {facts.per} would fuse: {chained}",
+        f"{facts.each(kernels, 'tiny kernel')} would fuse: {chained}",
         count=facts.per_step(found.number),
         at_stake_ns=facts.per_step(cpu if cpu_bound else device),
         confidence=Confidence.LIKELY,
@@ -100,4 +100,5 @@ def _finding(facts: Facts, found: Chains) -> Finding:
             )
         ),
         change=_CHANGE,
+        because=because,
     )

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.kineto import Category
@@ -80,7 +79,7 @@ def _finding(facts: Facts, sets: I64, kernels: I64) -> Finding:
     if split.size:
         text += f" {count_text(round(facts.per_step(len(split))), 'kernel')} of them split K, as the name says."
     return RULE.finding(
-        f"small memsets before kernels clear a workspace or counter: {amount(number)} {facts.per}",
+        f"small memsets before kernels clear a workspace or counter: {facts.number_each(len(sets))}",
         count=number,
         at_stake_ns=0,
         confidence=Confidence.CERTAIN,

@@ -1,0 +1,45 @@
+"""The device waits for the host more than half of the time: whether it does, and what for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from foretrace.findings.facts import Facts
+
+__all__ = ["FOLLOWS_LAUNCHES", "follows_launches", "graph_share", "is_host_bound", "waits_idle_ns"]
+
+FOLLOWS_LAUNCHES: Final = "FT201"
+"""The finding that the host bounds the step: what makes its launches dear or many follows from it."""
+_WAITS: Final = "FT203"
+# A window with fewer launches shows nothing but its own edges.
+_FEWEST: Final = 10
+# Waits with this share of the idle time are what the device waits for; the rest comes with any step.
+_MAIN_SHARE: Final = 0.5
+
+
+def is_host_bound(facts: Facts) -> bool:
+    """Whether the busy share says that the device waits for the host, of a step (or window) with work to wait for."""
+    figures = facts.timeline.per_step
+    if figures.bound != "cpu" or figures.period_ns is None or not facts.counted.size or not figures.busy_ns.median:
+        return False
+    return figures.period_of != "window" or facts.launches >= _FEWEST
+
+
+def waits_idle_ns(facts: Facts) -> float | None:
+    """Idle time a step that waits inside the program account for, where that is most of it; else None."""
+    figures = facts.timeline.per_step
+    lost = facts.waits.lost_a_step(facts.waits.in_program) if len(facts.waits) else 0.0
+    idle = (figures.period_ns or 0) - figures.busy_ns.median
+    return lost if lost and lost >= _MAIN_SHARE * idle else None
+
+
+def follows_launches(facts: Facts) -> str | None:
+    """What a finding about launches follows from: that the host bounds the step, unless it does so by waiting."""
+    return FOLLOWS_LAUNCHES if is_host_bound(facts) and waits_idle_ns(facts) is None else None
+
+
+def graph_share(facts: Facts) -> float:
+    """Share of the counted device time that graph replays launched."""
+    graph = facts.counted[facts.trace.activities.graph[facts.counted]]
+    return facts.device_ns(graph) / max(1.0, facts.step_device_ns)
