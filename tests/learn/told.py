@@ -22,8 +22,9 @@ def _lines(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _lines(each)
+        for key, each in value.items():
+            if key not in ("kind", "language", "unit"):
+                yield from _lines(each)
     elif isinstance(value, list):
         for each in value:
             yield from _lines(each)

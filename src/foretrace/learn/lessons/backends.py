@@ -13,7 +13,7 @@ from foretrace.learn.programs import source
 from foretrace.learn.views import counts_sentence
 from foretrace.learn.words import times_text
 from foretrace.report.escape import plain
-from foretrace.units import time_text
+from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,8 +81,8 @@ _CASES: Final = (
         "one token against a cache",
         "Decoding: a single query against a cache of keys, grouped heads, no mask. Which backend runs?",
         "",
-        "With a single query there is little to compute and the whole cache to read: memory is the bound, and kernels "
-        "split the keys among blocks to read from everywhere at once.",
+        "With a single query there is little to compute and the whole cache to read. Kernels for it split the keys "
+        "among blocks, so that all of the card reads.",
     ),
 )
 
@@ -164,10 +164,20 @@ def _which(case: _Case, recorded: Recorded, shelf: Shelf) -> Question | None:
                 f"{counts_sentence(recorded)}, {time_text(recorded.device_ns)} on the device"
                 + (_compared(recorded, against, case) if against is not None else "")
                 + ".",
+                _bound(recorded),
                 case.moral,
             ),
         ),
     )
+
+
+def _bound(recorded: Recorded) -> str:
+    """What bounds the call on this card, and how near it comes."""
+    roof = recorded.roof("aten::scaled_dot_product_attention")
+    if roof is None or roof.share_of_peak is None or roof.bound not in ("memory", "compute"):
+        return ""
+    what = "memory" if roof.bound == "memory" else "arithmetic"
+    return f"By its shapes it is bound by {what}, and it reaches {share_text(roof.share_of_peak)} of that peak."
 
 
 def _compared(recorded: Recorded, against: Recorded, case: _Case) -> str:
