@@ -163,3 +163,49 @@ def test_live_agrees_with_the_pytorch_at_hand(why):
     assert call["live"]["differences"] == []
     assert call["live"]["backends"]["math"] == {"ran": True, "words": ""}
     assert "The rules agree." in why("--q", "2,4,64,32", "--live").stdout
+
+
+def words_of(done):
+    return " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "fp8_e4m3", "complex64"])
+def test_no_backend_computes_in_such_dtypes(why, dtype):
+    (call,) = json.loads(why("--q", "8,16,64,64", "--dtype", dtype, "--gpu", "H200", "--json").stdout)["calls"]
+    assert (call["backend"], call["certain"]) == ("error", True)
+    assert {verdict["reason"] for verdict in call["backends"].values()} == {"dtype"}
+
+
+def test_the_math_backend_at_hand_raises_for_integers():
+    torch = pytest.importorskip("torch")
+    ones = torch.ones(1, 2, 4, 8, dtype=torch.int8)
+    with pytest.raises(RuntimeError):
+        torch.nn.functional.scaled_dot_product_attention(ones, ones, ones)
+
+
+def test_the_release_is_told_as_it_is(why):
+    call = ("--q", "8,16,1024,64", "--gpu", "H200")
+    assert "H200 (sm90) · torch 2.11 " in words_of(why(*call, "--torch", "2.11.0+cu130"))
+    newer = words_of(why(*call, "--torch", "9.9"))
+    assert "torch 9.9 is newer than the rules known: those of 2.15 stand in" in newer
+    assert "cudnn runs (possible, not certain)" in newer
+    assert json.loads(why(*call, "--torch", "9.9", "--json").stdout)["calls"][0]["torch_known"] is False
+    assert "torch not given: 2.6 to 2.15 tried, 2.15's answer first where they differ" in words_of(why(*call))
+    recorded = OWN / "p3_sdpa_auto.json.gz"
+    assert "of torch: 2.6 to 2.15 tried" in words_of(why(recorded))
+    assert "those of 2.15 stand in" in words_of(why(recorded, "--torch", "9.9"))
+
+
+def test_cudnn_releases_are_told_in_order(why):
+    done = words_of(why("--q", "8,16,1024,64", "--gpu", "H200"))
+    assert "with cuDNN 9.1.0, 9.5.1, 9.7.1, 9.10.2, 9.13.0: flash runs" in done
+
+
+def test_a_trace_without_attention_is_no_failure(why):
+    path = OWN / "p1_matmul_add_64.json.gz"
+    done = why(path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "has no call of scaled_dot_product_attention" in done.stdout
+    content = why(path, "--json")
+    assert content.returncode == 0
+    assert json.loads(content.stdout)["calls"] == []

@@ -22,8 +22,9 @@ from foretrace.analysis.dispatch.call import (
 )
 from foretrace.analysis.dispatch.decide import dispatch
 from foretrace.analysis.dispatch.devices import architecture_named
-from foretrace.errors import MissingDataError, UsageError
+from foretrace.errors import UsageError
 from foretrace.names.peaks import card_named
+from foretrace.report.escape import plain
 
 if TYPE_CHECKING:
     from foretrace.analysis.dispatch.decide import Dispatch
@@ -149,13 +150,14 @@ def _from_trace(path: Path, release: str | None, cudnn: int | None, *, everythin
         _print_json({"trace": head, "calls": [row.to_json() for row in rows]})
         return
     if not rows:
-        raise MissingDataError(
-            f"{path} has no call of scaled_dot_product_attention; `foretrace read` shows what it has."
+        click.echo(
+            f"{plain(path.name)} has no call of scaled_dot_product_attention; `foretrace read` shows what it has."
         )
+        return
     from foretrace.report.console import console  # noqa: PLC0415 - rich is for people
-    from foretrace.report.why_text import print_recorded  # noqa: PLC0415 - the same
+    from foretrace.report.why_text import print_recorded, release_text  # noqa: PLC0415 - the same
 
-    known = f"torch {release}" if release else "a trace does not store its release: torch 2.6 to 2.15 tried"
+    known = release_text(release, "a trace does not store its release of torch")
     title = " · ".join([trace.file, *devices[:1], known])
     print_recorded(console(), title, rows, limit=None if everything else _SHOWN)
 

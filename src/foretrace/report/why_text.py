@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from foretrace.analysis.dispatch.decide import BACKENDS
+from foretrace.analysis.dispatch.releases import RELEASES, release_named
 from foretrace.report.escape import plain
 from foretrace.units import count_text, time_text
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from foretrace.analysis.dispatch.decide import Dispatch, Verdict
     from foretrace.analysis.dispatch.recorded import RecordedCall
 
-__all__ = ["call_text", "print_dispatch", "print_live", "print_recorded"]
+__all__ = ["call_text", "print_dispatch", "print_live", "print_recorded", "release_text"]
 
 _NAME: Final = 11
 _ANSWER: Final = 10
@@ -77,11 +78,25 @@ def _verdicts(out: Console, verdicts: dict[str, Verdict], chosen: str | None) ->
             out.print(Text(head + line, style=style), soft_wrap=True)
 
 
+def release_text(asked: str | None, unknown: str) -> str:
+    """The release whose rules are used; where none was given, why not and what is done instead.
+
+    Raises:
+        UsageError: it is no release, or older than the oldest known.
+    """
+    oldest, newest = RELEASES[0].name, RELEASES[-1].name
+    if asked is None:
+        return f"{unknown}: {oldest} to {newest} tried, {newest}'s answer first where they differ"
+    named = release_named(asked)
+    if named.exact:
+        return f"torch {named.release.name}"
+    return f"torch {asked} is newer than the rules known: those of {newest} stand in"
+
+
 def print_dispatch(out: Console, call: Call, found: Dispatch, place: str) -> None:
     """One call from its arguments: what runs, and every backend's answer."""
-    release = f"torch {found.torch}" if found.torch_given else f"torch not given, {found.torch} taken"
     _paragraph(out, call_text(call), style="bold")
-    _paragraph(out, f"{place} · {release}", style="dim")
+    _paragraph(out, f"{place} · {release_text(found.torch_asked, 'torch not given')}", style="dim")
     out.print()
     chosen = "The call raises" if found.backend == "error" else f"{found.backend} runs"
     doubt = "" if found.certain else " (possible, not certain)"

@@ -55,8 +55,16 @@ class Dispatch:
     """Why it is this one, in one sentence."""
     backends: dict[str, Verdict]
     torch: str
-    """The release that was taken; the newest that fits where none was given."""
-    torch_given: bool
+    """The release whose rules were taken; the newest that fits where none was given."""
+    torch_asked: str | None = None
+    """The release that was given, as it was written."""
+    torch_known: bool = True
+    """False where the release given is newer than the newest known, whose rules then stand in."""
+
+    @property
+    def torch_given(self) -> bool:
+        """A release was given."""
+        return self.torch_asked is not None
 
     def to_json(self) -> dict[str, Any]:
         """The keys of ``calls[]``."""
@@ -65,6 +73,7 @@ class Dispatch:
             "certain": self.certain,
             "text": self.text,
             "torch": self.torch,
+            "torch_known": self.torch_known,
             "backends": {name: verdict.to_json() for name, verdict in self.backends.items()},
         }
 
@@ -110,7 +119,8 @@ def dispatch(
         text=_why(worlds, outcomes),
         backends=verdicts,
         torch=worlds[0].release.name,
-        torch_given=named is not None,
+        torch_asked=release,
+        torch_known=known,
     )
 
 
@@ -245,7 +255,7 @@ def _named(name: str, values: list[Hashable]) -> str:
     if name == "release":
         return "in torch " + _spans([str(value) for value in values])
     if name == "cudnn":
-        return "with cuDNN " + ", ".join(_cudnn_text(int(str(value))) for value in values)
+        return "with cuDNN " + ", ".join(_cudnn_text(number) for number in sorted(int(str(value)) for value in values))
     return {
         "grad": "where gradients are needed",
         "strided": "with other strides, which are not recorded",

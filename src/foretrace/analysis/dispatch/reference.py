@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["math_refusal", "rejected"]
 
 _RANKS = 2
+_NO_SCALING = ("fp8", "fp4")
+_NO_SOFTMAX = ("int", "uint", "bool", "complex")
 
 
 def rejected(call: Call) -> Refusal | None:
@@ -36,6 +38,11 @@ def math_refusal(call: Call) -> Refusal | None:
     It is plain ``matmul`` and ``softmax``, so this is what they broadcast.
     """
     query, key, value = call.query, call.key, call.value
+    dtype = query.dtype
+    some = all(0 not in operand.dims for operand in (query, key, value))
+    if dtype.startswith(_NO_SCALING) or (some and dtype.startswith(_NO_SOFTMAX)):
+        # Scaling and softmax are not there for these, or turn integers into floats that value does not match.
+        return Refusal("dtype", f"the math backend does not compute in {dtype}")
     key_heads, value_heads = key.heads, value.heads
     if call.gqa and len(query.dims) > _RANKS:
         if 0 in (key_heads, value_heads) or query.heads % key_heads or query.heads % value_heads:
