@@ -13,6 +13,7 @@ from foretrace.analysis.attention_backend import attention_backend, attention_pa
 from foretrace.analysis.fingerprints import row_decoded, row_occupancy
 from foretrace.capture.recording import DeviceInfo, Recording, ShapeInfo, VariantRecord
 from foretrace.errors import ForetraceError, MissingDataError
+from foretrace.findings.unprofiled import within_wall
 from foretrace.names.decoded import MATRIX_ROLES
 from foretrace.report.comparison_floor import shape_floor_ns
 from foretrace.report.comparison_pin import Pin, pin_of
@@ -124,8 +125,13 @@ class VariantRow:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What is odd in its trace, the most at stake first."""
-        return () if self.reading is None else self.reading.examination.findings
+        """What is odd in its trace, the most at stake first; idle time no more than its wall time leaves."""
+        if self.reading is None:
+            return ()
+        found, wall = self.reading.examination.findings, self.record.wall_time_ns
+        if wall is None or self.device_step is None:
+            return found
+        return within_wall(found, wall.median, self.device_step.busy_ns.median)
 
     @property
     def time_ns(self) -> float | None:
