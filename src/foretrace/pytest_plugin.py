@@ -23,6 +23,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from types import TracebackType
 
     from foretrace.predictions import Outcome, Prediction
     from foretrace.trace.model import Trace
@@ -80,14 +81,20 @@ def _predictions(marks: list[pytest.Mark]) -> list[Prediction]:
     from foretrace.predictions.grammar import parse  # noqa: PLC0415 - the same
 
     found: list[Prediction] = []
+    wrong = ""
     for mark in reversed(marks):
         unknown = sorted(set(mark.kwargs) - {"because"})
         if unknown:
-            pytest.fail(f"the foretrace mark takes predictions and because, not {unknown[0]}.", pytrace=False)
+            wrong = f"the foretrace mark takes predictions and because, not {unknown[0]}."
         try:
             found += [parse(one, mark.kwargs.get("because")) if isinstance(one, str) else one for one in mark.args]
         except PredictionError as error:
-            pytest.fail(str(error), pytrace=False)
+            wrong = str(error)
+        if wrong:
+            break
+    if wrong:
+        # Outside the handler: a failure in there would be told along with the error that it tells.
+        pytest.fail(wrong, pytrace=False)
     return found
 
 
@@ -114,6 +121,44 @@ def _held(trace: Trace, predictions: Sequence[str | Prediction]) -> tuple[list[O
     outcomes = check(trace, *predictions)
     wrong = [outcome for outcome in outcomes if outcome.outcome != "hit"]
     return outcomes, f"{plain(trace.file)}: {tally(outcomes)}\n{outcomes_text(wrong)}" if wrong else ""
+
+
+class _OneSentence:
+    """Lets an error of foretrace's start where the test called it, without what happened inside foretrace."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _where: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        from foretrace.errors import ForetraceError  # noqa: PLC0415 - paid for by tests that use it
+
+        if isinstance(error, ForetraceError):
+            raise error.with_traceback(None) from None
+
+
+def _asked_for(device: str | None) -> str | None:
+    """The kind of the device that a test asks for.
+
+    Raises:
+        CaptureError: it is not here; recording another one instead would hold predictions against the wrong thing.
+    """
+    from foretrace.capture.device import choose_device  # noqa: PLC0415 - imports torch
+    from foretrace.capture.needs_torch import import_torch  # noqa: PLC0415 - the same
+    from foretrace.errors import CaptureError  # noqa: PLC0415 - the same
+
+    import_torch()
+    if device is None:
+        return None
+    try:
+        return choose_device(device).type
+    except CaptureError as error:
+        raise CaptureError(
+            f"foretrace.profile(device={device!r}): {str(error).partition(';')[0].rstrip('.')}; leave device out to "
+            "record what is here, or skip the test where there is none."
+        ) from None
 
 
 class Foretrace:
@@ -143,22 +188,30 @@ class Foretrace:
     ) -> Trace:
         """Profile ``function(*args, **kwargs)`` and read the trace: ``warmup`` calls first, then one call a step.
 
-        ``device="cpu"`` leaves a GPU out; without it whatever devices are here are recorded.
+        ``device="cpu"`` leaves a GPU out; ``"cuda"`` and ``"xpu"`` ask for one, and the test fails where there is
+        none. Without it whatever devices are here are recorded.
 
         Raises:
-            CaptureError: torch is missing or does not profile here.
+            CaptureError: torch is missing or does not profile here, or there is no such device.
             UsageError: ``steps`` is no number of steps.
         """
+        __tracebackhide__ = True
         from foretrace.capture.profile import profile  # noqa: PLC0415 - imports torch
 
+        with _OneSentence():
+            device = _asked_for(device)
         # A fixed number of calls: a test holds structure, which settles sooner than times do.
         for _ in range(warmup):
             function(*args, **kwargs)
-        with profile(steps, device=device, with_stack=with_stack, profile_memory=profile_memory) as recorded:
+        with _OneSentence():
+            recorder = profile(steps, device=device, with_stack=with_stack, profile_memory=profile_memory)
+        with recorder as recorded:
             for _ in recorded.steps():
                 function(*args, **kwargs)
-        self.traces.append(recorded.trace)
-        return recorded.trace
+        with _OneSentence():
+            trace = recorded.trace
+        self.traces.append(trace)
+        return trace
 
     def read(self, path: str | Path, *, step: str | None = None) -> Trace:
         """Read a stored trace; a relative path is looked for beside the test file first.
@@ -166,10 +219,12 @@ class Foretrace:
         Raises:
             TraceFormatError: there is no such file, or it is no PyTorch profiler trace.
         """
+        __tracebackhide__ = True
         from foretrace.trace.load import load_trace  # noqa: PLC0415 - paid for by tests that use it
 
         beside = self._request.path.parent / path
-        trace = load_trace(beside if beside.exists() else path, step=step)
+        with _OneSentence():
+            trace = load_trace(beside if beside.exists() else path, step=step)
         self.traces.append(trace)
         return trace
 
@@ -181,7 +236,8 @@ class Foretrace:
             PredictionError: a prediction does not parse.
         """
         __tracebackhide__ = True
-        outcomes, failed = _held(trace, predictions)
+        with _OneSentence():
+            outcomes, failed = _held(trace, predictions)
         if failed:
             raise AssertionError(failed)
         return outcomes
@@ -222,7 +278,8 @@ class Foretrace:
                 f"no baseline for a device of class {found.device_class}{rest}: {shown}\n"
                 "Make it with pytest --foretrace-update, and review and commit the file."
             )
-        lines = differences_text(read_baseline(path), trace)
+        with _OneSentence():
+            lines = differences_text(read_baseline(path), trace)
         if lines:
             raise AssertionError(
                 "\n".join(

@@ -360,3 +360,63 @@ def test_reading_a_stored_trace_needs_no_torch(project):
     """)
     result = project.runpytest_subprocess(*QUIET)
     result.assert_outcomes(passed=1)
+
+
+def test_a_trace_that_is_not_there_is_told_where_the_test_reads_it(project):
+    project.makepyfile("""
+        def test_it(foretrace):
+            foretrace.read("missing.json.gz")
+    """)
+    result = run(project)
+    result.assert_outcomes(failed=1)
+    text = result.stdout.str()
+    assert "missing.json.gz" in text
+    assert "test_a_trace_that_is_not_there_is_told_where_the_test_reads_it.py:2: TraceFormatError" in text
+    assert "pytest_plugin.py" not in text
+    assert "load_trace" not in text
+    assert "During handling" not in text
+    assert len(result.outlines) < 25
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+        import pytest
+
+        @pytest.mark.foretrace("kernels = 5")
+        def test_it(foretrace):
+            foretrace.read("p3_naive.json.gz")
+        """,
+        """
+        def test_it(foretrace):
+            trace = foretrace.read("p3_naive.json.gz")
+            foretrace.check(trace, "kernels = 5")
+        """,
+    ],
+)
+def test_a_prediction_that_does_not_parse_is_told_once(project, body):
+    project.makepyfile(body)
+    result = run(project, "-rN")
+    result.assert_outcomes(failed=1)
+    text = result.stdout.str()
+    assert text.count("write == to compare") == 1
+    assert "During handling" not in text
+    assert "pytest_plugin.py" not in text
+
+
+@needs_torch
+@pytest.mark.parametrize("device", ["cuda", "xpu", "cuda:1", "banana"])
+def test_a_device_that_is_not_here_fails_the_test(project, device):
+    project.makepyfile(f"""
+        import torch
+
+        torch.cuda.is_available = torch.xpu.is_available = lambda: False
+
+        def test_it(foretrace):
+            foretrace.profile(lambda: torch.ones(2), device={device!r})
+    """)
+    result = project.runpytest_subprocess(*QUIET)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"E *foretrace.profile(device={device!r}): no *device*; leave device out *"])
+    assert "pytest_plugin.py" not in result.stdout.str()
