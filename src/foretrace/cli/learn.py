@@ -221,5 +221,7 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
         def tell(name: str, done: int, total: int) -> None:
             bar.update(task, description=name or "done", completed=done, total=total)
+            if name and not terminal.is_terminal:
+                click.echo(f"{done + 1} of {total}: {name}", err=True)
 
         yield tell

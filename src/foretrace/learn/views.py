@@ -135,9 +135,9 @@ def bound_sentence(recorded: Recorded) -> str:
     word = {
         "device": "device-bound",
         "cpu": "CPU-bound: the device waits for launches",
-        "mixed": "between the two bounds",
-    }.get(recorded.bound, "bound by nothing that the trace shows")
+        "mixed": "neither CPU-bound nor device-bound, but close to both",
+    }.get(recorded.bound, "bound by what this trace does not show")
     return (
         f"The device works {time_text(recorded.device_ns)} of every {time_text(recorded.period_ns)}, "
-        f"so it is busy {share_text(recorded.busy_share)} of the time: {word}."
+        f"busy {share_text(recorded.busy_share)} of the time. It is {word}."
     )

@@ -288,7 +288,7 @@ def _recap(found: dict[str, Recorded], naive: Recorded) -> list[Block]:
     return [
         prose(
             f"What to take along: {best} is {times_text(naive.device_ns / recorded.device_ns)} as fast as the code by "
-            "hand, because the scores never go to memory.",
+            "hand, first of all because the scores never go to memory.",
             "Its low occupancy is the price of a tile that stays in registers, and a fair one." if low else "",
             f"It is so short that the CPU shows: a step takes {time_text(recorded.period_ns)}, and the device is busy "
             f"{share_text(recorded.busy_share)} of it."

@@ -23,6 +23,8 @@ _BOUNDS = (
     "the memory: it moves the matrices as fast as it can",
     "the CPU: it launches more slowly than the device works",
 )
+_TINY = 64
+"""A memset of at most so many bytes clears a counter, no data."""
 _FATES = (
     "it is gone: the GEMM's epilogue adds, and nothing else is left of it",
     "it became a copy: the GEMM's epilogue adds to what the copy put there",
@@ -173,6 +175,20 @@ def _how_much_longer(small: Recorded, large: Recorded) -> Question:
                 bound_sentence(large),
             ),
             *((prose(rate, added),) if rate or added else ()),
+            *_about_the_memset(large),
+        ),
+    )
+
+
+def _about_the_memset(large: Recorded) -> tuple[Prose, ...]:
+    """A word on the tiny memsets that libraries launch, which everybody wonders about."""
+    tiny = next((work for work in large.work if work.kind == "memset" and work.bytes and work.bytes <= _TINY), None)
+    if tiny is None:
+        return ()
+    return (
+        Prose(
+            f"And {tiny.letter}? The library clears {bytes_text(tiny.bytes or 0)} for a counter of its own before the "
+            "GEMM. foretrace counts memsets and copies apart from kernels."
         ),
     )
 
