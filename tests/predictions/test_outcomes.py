@@ -287,3 +287,44 @@ def test_what_was_launched_and_not_recorded_is_no_pass(call, text, expected):
     assert found.outcome == expected
     if expected == "unresolved":
         assert call in found.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("device_time == 1.065ms", "1,064,671 ns a step (1,064,639 to 1,064,859 ns)"),
+        ("device_time > 1.065ms", "1,064,671 ns a step (1,064,639 to 1,064,859 ns)"),
+        ("device_time > 1.1ms", "1.065 ms a step"),
+        ("copied_bytes == 268MB", "268,435,456 B a step"),
+        ("copied_bytes < 200MB", "268 MB a step"),
+        ("busy_share == 98%", "98.26352083161242 %"),
+        ("busy_share < 0.9", "98 %"),
+    ],
+)
+def test_a_miss_by_less_than_rounding_shows_all_digits(text, found):
+    (outcome,) = check(recording("p3_naive"), text)
+    assert outcome.outcome == "miss"
+    assert outcome.found == found
+    assert f"found {found}" in outcomes_text([outcome])
+
+
+def test_the_bound_is_written_as_exactly_as_what_was_found():
+    (outcome,) = check(recording("p3_naive"), "copied_bytes == 268MB")
+    assert outcome.text.startswith("expected == 268,000,000 B, found 268,435,456 B a step.")
+
+
+def test_any_finding_names_all_of_them_and_shows_the_events_of_the_one_it_explains():
+    (outcome,) = check(recording("p3_naive"), "finding(any) absent")
+    assert outcome.found == "2 in the recording"
+    assert outcome.reason == "Found FT104, FT101; notes do not count. The events below are of FT104."
+    assert outcome.finding.code == "FT104"
+    assert [(item.kind, item.name, item.per_step.value) for item in outcome.evidence] == [
+        ("op", "aten::bmm", 2),
+        ("op", "aten::_softmax", 1),
+    ]
+
+
+def test_one_finding_is_shown_with_its_own_events():
+    (outcome,) = check(recording("p3_naive"), "finding(FT101) absent")
+    assert (outcome.reason, outcome.finding.code) == ("", "FT101")
+    assert [item.kind for item in outcome.evidence] == ["memcpy"]

@@ -20,7 +20,7 @@ __all__ = ["TimeChange", "kernel_times", "step_times"]
 
 # A kernel's own change is told when it makes up this much of the step.
 _WORTH: Final = 0.01
-# With so many steps, the range of CPU times is over those after the first.
+# With so many steps, CPU times are judged by the range over those after the first.
 _STEADY: Final = 3
 
 
@@ -57,7 +57,8 @@ def step_times(before: Side, after: Side) -> list[TimeChange]:
     for metric, margin in (("device_time", DEVICE_MARGIN), ("busy", DEVICE_MARGIN), ("cpu_time", CPU_MARGIN)):
         ours, theirs = (_spread(side, metric) for side in (before, after))
         if ours is not None and theirs is not None:
-            found.append(TimeChange(metric, ours, theirs, verdict(ours, theirs, steps=steps, margin=margin)))
+            judged = [_steady(side, metric, shown) for side, shown in ((before, ours), (after, theirs))]
+            found.append(TimeChange(metric, ours, theirs, verdict(*judged, steps=steps, margin=margin)))
     periods = _period(before), _period(after)
     if periods[0] is not None and periods[1] is not None:
         margin = DEVICE_MARGIN if _device_bound(before) and _device_bound(after) else CPU_MARGIN
@@ -67,14 +68,18 @@ def step_times(before: Side, after: Side) -> list[TimeChange]:
 
 
 def _spread(side: Side, metric: str) -> Spread | None:
-    """A time over the steps; the range of a CPU time leaves out the first recorded step, which the profiler slows."""
-    figure = measure(side.trace, Quantity(metric)).figure
-    if not isinstance(figure.value, Spread):
-        return None
-    if metric != "cpu_time" or len(figure.values) < _STEADY or side.ground.timeline.used[:1] != [0]:
-        return figure.value
-    rest = [int(value) for value in figure.values[1:]]
-    middle = figure.value.median
+    """A time over the steps that figures are over, as ``metrics`` gives it."""
+    value = measure(side.trace, Quantity(metric)).value
+    return value if isinstance(value, Spread) else None
+
+
+def _steady(side: Side, metric: str, whole: Spread) -> Spread:
+    """What noise is judged by: of CPU time the range without the first recorded step, which the profiler slows."""
+    values = measure(side.trace, Quantity(metric)).figure.values
+    if metric != "cpu_time" or len(values) < _STEADY or side.ground.timeline.used[:1] != [0]:
+        return whole
+    rest = [int(value) for value in values[1:]]
+    middle = whole.median
     return Spread(middle, min(*rest, int(middle)), max(*rest, int(middle)))
 
 

@@ -16,12 +16,13 @@ from foretrace.findings.engine import examine
 from foretrace.findings.rule import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from foretrace.findings.engine import Examination
     from foretrace.findings.rule import Finding
     from foretrace.trace.model import Trace
-    from foretrace.trace.raw import I64
 
-__all__ = ["ANY", "count_findings", "examination", "finding_metrics", "found_by"]
+__all__ = ["ANY", "count_findings", "examination", "finding_metrics", "found_by", "proven"]
 
 ANY: Final = "any"
 """Stands for every finding that asks for a change: ``finding(any)``."""
@@ -50,31 +51,36 @@ def count_findings(trace: Trace, quantity: Quantity) -> Metric:
     rule = quantity.select.pattern or ANY
     found = found_by(trace, rule)
     unasked = [one for one in examination(trace).not_applicable if rule.lower() in (one.code.lower(), one.name)]
-    per = "step" if ground_of(trace).timeline.used else "recording"
-    text = "Findings of any rule." if rule.lower() == ANY else f"Findings of {rule}: {_words(found)}."
+    everything = rule.lower() == ANY
+    per = "step" if ground_of(trace).timeline.used and not everything else "recording"
+    text = "Findings of any rule, without notes." if everything else f"Findings of {rule}: {_words(found)}."
     if unasked:
         why = unasked[0].because
         return Metric(quantity, Unit.COUNT, text, absent(f"{rule} cannot be asked: {why}."), per)
-    total = len(found) if rule.lower() == ANY else sum(one.count for one in found)
+    total = len(found) if everything else sum(one.count for one in found)
     value = Count(int(total) if total == int(total) else total, math.floor(total), math.ceil(total))
-    events = np.array(sorted({proof.event for one in found for proof in one.evidence}), np.int64)
-    return Metric(quantity, Unit.COUNT, text, _figure(trace, value, events), per)
+    return Metric(quantity, Unit.COUNT, text, proven(trace, value, found), per)
 
 
 def _words(found: list[Finding]) -> str:
     return found[0].title if found else "none"
 
 
-def _figure(trace: Trace, value: Count, events: I64) -> Figure:
-    """The figure with the events that prove it and their like in the other steps; device activity where there is any.
+def proven(trace: Trace, value: Count, findings: Sequence[Finding]) -> Figure:
+    """The figure with the events that prove these findings and their like in the other steps.
 
-    A finding shows the events of one step, by their positions in the file's event list.
+    A finding shows the events of one step, by their positions in the file's event list. It is device activity where
+    there is any.
     """
+    events = np.array(sorted({proof.event for one in findings for proof in one.evidence}), np.int64)
     rows = np.flatnonzero(np.isin(trace.rows.index, events))
     shown = np.flatnonzero(np.isin(trace.activities.row, rows))
-    if not shown.size:
-        return Figure(value, rows=rows)
     ground = ground_of(trace)
+    if not shown.size:
+        path = ground.paths.of_row
+        like = np.flatnonzero((path >= 0) & np.isin(path, path[rows]))
+        like = like[ground.row_slot(like) >= 0]
+        return Figure(value, rows=np.union1d(rows[path[rows] < 0], like))
     place = ground.paths.of_activity * (len(trace.strings) + 1) + trace.rows.name[trace.activities.row]
     alike = np.isin(place, place[shown]) & (ground.activity_slot >= 0)
     return Figure(value, activities=np.flatnonzero(alike))

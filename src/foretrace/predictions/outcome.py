@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -13,9 +14,9 @@ from foretrace.analysis.metrics.quantity import FINDING
 from foretrace.analysis.timeline import Count, Spread
 from foretrace.predictions.evidence import Evidence, evidence_of
 from foretrace.predictions.explain import explanation, instead, nearest
-from foretrace.predictions.findings_counted import count_findings, examination, found_by
+from foretrace.predictions.findings_counted import ANY, count_findings, examination, found_by, proven
 from foretrace.predictions.grammar import parse
-from foretrace.predictions.values import value_text
+from foretrace.predictions.values import exact_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +49,22 @@ class Outcome:
 
     @property
     def found(self) -> str:
-        """What was found, as people read it: ``1 a step``."""
-        return found_text(self.metric)
+        """What was found, as people read it: ``1 a step``; a miss that rounds to its bound with all digits."""
+        return found_text(self.metric, exactly=self.hair)
+
+    @property
+    def hair(self) -> bool:
+        """It missed by less than a rounded value shows."""
+        number, unit = self.metric.number, self.metric.unit
+        if self.outcome != "miss" or number is None:
+            return False
+        near = {value_text(bound, unit) for bound in (self.prediction.low, self.prediction.high) if bound is not None}
+        return value_text(number, unit) in near and not self.prediction.admits(number)
+
+    @property
+    def expected(self) -> str:
+        """The bound, as exact as what was found."""
+        return self.prediction.bound_text(exact_text if self.hair else value_text)
 
     @property
     def text(self) -> str:
@@ -58,7 +73,7 @@ class Outcome:
             return f"found {self.found}."
         if self.outcome == "unresolved":
             return self.reason
-        parts = [f"expected {self.prediction.bound}, found {self.found}."]
+        parts = [f"expected {self.expected}, found {self.found}."]
         parts += [f"{_line(item)}." for item in self.evidence[:_SHOWN]]
         if len(self.evidence) > _SHOWN:
             parts.append(f"And {len(self.evidence) - _SHOWN} more.")
@@ -91,31 +106,32 @@ def _line(item: Evidence) -> str:
     return ", ".join(parts) + where
 
 
-def found_text(metric: Metric) -> str:
+def found_text(metric: Metric, *, exactly: bool = False) -> str:
     """A metric's value as people read it, e.g. ``1 a step``, ``2.623 ms a step (2.610 to 2.631)``."""
-    value, range_text = value_texts(metric)
+    value, range_text = value_texts(metric, exactly=exactly)
     if not isinstance(metric.value, Count | Spread):
         return value
     each = " a step" if metric.per == "step" else " in the recording"
     return f"{value}{each} ({range_text})" if range_text else value + each
 
 
-def value_texts(metric: Metric) -> tuple[str, str]:
-    """(the value, the range over the steps or nothing) as people read them."""
+def value_texts(metric: Metric, *, exactly: bool = False) -> tuple[str, str]:
+    """(the value, the range over the steps or nothing) as people read them; ``exactly`` rounds nothing."""
     value, unit = metric.value, metric.unit
+    text = exact_text if exactly else value_text
     if value is None:
         return "nothing", ""
     if isinstance(value, str):
         return value, ""
     if isinstance(value, Count):
-        low, high = value_text(value.min, unit), value_text(value.max, unit)
-        return value_text(value.value, unit), f"{low} to {high}, varies" if value.varies else ""
+        low, high = text(value.min, unit), text(value.max, unit)
+        return text(value.value, unit), f"{low} to {high}, varies" if value.varies else ""
     if isinstance(value, Spread):
-        middle, low, high = (value_text(time, unit) for time in (value.median, value.min, value.max))
+        middle, low, high = (text(time, unit) for time in (value.median, value.min, value.max))
         number, _, word = low.rpartition(" ")
         low = number if high.endswith(f" {word}") else low
-        return middle, "" if value_text(value.min, unit) == high else f"{low} to {high}"
-    return value_text(value, unit), ""
+        return middle, "" if text(value.min, unit) == high else f"{low} to {high}"
+    return text(value, unit), ""
 
 
 def check(trace: Trace, *predictions: str | Prediction) -> list[Outcome]:
@@ -188,6 +204,20 @@ def _finding_outcome(trace: Trace, prediction: Prediction) -> Outcome:
     verdict = _verdict(prediction, metric)
     if verdict == "hit":
         return Outcome(prediction, "hit", metric)
-    found = found_by(trace, prediction.metric.select.pattern or "")
-    evidence = evidence_of(ground_of(trace), metric.figure)
-    return Outcome(prediction, "miss", metric, evidence, finding=found[0] if found else None)
+    rule = prediction.metric.select.pattern or ""
+    found = found_by(trace, rule)
+    if not found:
+        return Outcome(prediction, "miss", metric)
+    # The events and the explanation are of one finding, the one with the most at stake; the others are named.
+    figure = metric.figure if len(found) == 1 else proven(trace, Count(1, 1, 1), found[:1])
+    return Outcome(prediction, "miss", metric, evidence_of(ground_of(trace), figure), _all_codes(found, rule), found[0])
+
+
+def _all_codes(found: Sequence[Finding], rule: str) -> str:
+    """Which findings were counted; that notes were not, where any rule was asked for."""
+    codes = Counter(one.code for one in found)
+    names = ", ".join(f"{number} x {code}" if number > 1 else code for code, number in codes.items())
+    if rule.lower() == ANY:
+        first = f" The events below are of {found[0].code}." if len(found) > 1 else ""
+        return f"Found {names}; notes do not count.{first}"
+    return f"Found {names}; the events below are of the first." if len(found) > 1 else ""

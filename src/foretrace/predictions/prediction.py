@@ -9,6 +9,8 @@ from foretrace.analysis.metrics.metric import Unit
 from foretrace.predictions.values import value_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from foretrace.analysis.metrics.quantity import Quantity
 
 __all__ = ["Prediction"]
@@ -46,19 +48,23 @@ class Prediction:
     @property
     def bound(self) -> str:
         """What is expected, as it is written after the metric: ``== 5``, ``< 0.200 ms``."""
+        return self.bound_text(value_text)
+
+    def bound_text(self, text: Callable[[float, Unit], str]) -> str:
+        """The bound, its values as ``text`` writes them."""
         if self.words:
             if len(self.words) == 1:
                 return f"{'!=' if self.negated else '=='} {self.words[0]}"
             return f"{'not ' if self.negated else ''}in ({', '.join(self.words)})"
         low, high = self.low, self.high
         if low is not None and low == high:
-            return f"{'!=' if self.negated else '=='} {value_text(low, self.unit)}"
+            return f"{'!=' if self.negated else '=='} {text(low, self.unit)}"
         if low is not None and high is not None:
-            return f"in {value_text(low, self.unit)}..{value_text(high, self.unit)}"
+            return f"in {text(low, self.unit)}..{text(high, self.unit)}"
         if low is not None:
-            return f"{'>' if self.low_open else '>='} {value_text(low, self.unit)}"
+            return f"{'>' if self.low_open else '>='} {text(low, self.unit)}"
         if high is not None:
-            return f"{'<' if self.high_open else '<='} {value_text(high, self.unit)}"
+            return f"{'<' if self.high_open else '<='} {text(high, self.unit)}"
         return "anything"
 
     def admits(self, value: float) -> bool:

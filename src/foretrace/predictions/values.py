@@ -8,7 +8,7 @@ from typing import Final
 from foretrace.analysis.metrics.metric import Unit
 from foretrace.units import bytes_text, share_text, time_text
 
-__all__ = ["UNIT_WORDS", "exact", "value_text"]
+__all__ = ["UNIT_WORDS", "exact", "exact_text", "value_text"]
 
 UNIT_WORDS: Final[dict[Unit, dict[str, Decimal]]] = {
     Unit.COUNT: {"": Decimal(1)},
@@ -65,3 +65,19 @@ def value_text(value: float, unit: Unit) -> str:
     if unit is Unit.SHARE:
         return share_text(value)
     return f"{value:,}" if isinstance(value, int) or value != int(value) else f"{int(value):,}"
+
+
+def exact_text(value: float, unit: Unit) -> str:
+    """A value with all its digits, where a rounded one would hide what differs."""
+    if unit is Unit.NS:
+        return f"{_digits(value)} ns"
+    if unit is Unit.BYTES:
+        return f"{_digits(value)} B"
+    if unit is Unit.SHARE:
+        # The shortest decimals that tell the share from its neighbors.
+        return f"{(Decimal(repr(float(value))) * 100).normalize():f} %"
+    return _digits(value)
+
+
+def _digits(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:,}"

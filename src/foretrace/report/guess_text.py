@@ -36,7 +36,7 @@ def print_guesses(out: Console, guesses: Mapping[str, Sequence[Outcome]]) -> Non
                     plain(variant) if at == 0 else "",
                     _NAMES.get(name, name),
                     plain(written),
-                    value_texts(outcome.metric)[0],
+                    value_texts(outcome.metric, exactly=outcome.hair)[0],
                     Text(outcome.outcome, style=_STYLES[outcome.outcome]),
                     Text(plain(_why(outcome)), style="dim"),
                 ]
