@@ -4,8 +4,10 @@ import ast
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from raw_counts import mutated
 from told import questions, sentences, told
 
 import foretrace.learn.lessons
@@ -178,3 +180,26 @@ def test_lessons_are_found_by_name_and_by_number():
         chosen_lesson("graph")
     with pytest.raises(UsageError, match="the lessons are matmul, linear"):
         chosen_lesson("0")
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_names_in_a_recording_cannot_move_the_cursor(name, tmp_path):
+    def hostile(event: dict[str, Any]) -> dict[str, Any]:
+        if event.get("ph") == "X" and not event["name"].startswith("ProfilerStep"):
+            event["name"] += "\x1b[31m\r\n\x9b"
+        return event
+
+    try:
+        text = told(name, mutated(tmp_path, hostile, *LESSONS[name].recordings))
+    except MissingDataError:
+        return
+    assert not [letter for letter in text if not letter.isprintable() and letter != "\n"]
+
+
+def test_the_lessons_answer_what_people_ask_after_them():
+    """Why the math backend is slow, why flash's low occupancy is fine, what the trailing underscore saved."""
+    assert "the trailing underscore saved a copy of" in told("attention")
+    assert "Why the math backend is slow, part by part:" in told("math")
+    assert "It is not slow because a kernel in it is bad".lower() in told("math").lower()
+    assert "Is that bad? Occupancy counts warps that could step in while others wait." in told("fused")
+    assert "Its low occupancy is the price of a tile that stays in registers, and a fair one." in told("fused")

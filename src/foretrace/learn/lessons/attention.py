@@ -9,6 +9,7 @@ from foretrace.learn.programs import source
 from foretrace.learn.recorded import launched
 from foretrace.learn.views import counts_sentence, kernel_grid, lanes
 from foretrace.learn.words import and_list, before_and_now, counted, tick
+from foretrace.report.escape import plain
 from foretrace.report.roofline_text import rate_text
 from foretrace.units import bytes_text, share_text, time_text
 
@@ -113,7 +114,7 @@ def _which_copies(naive: Recorded) -> list[Question]:
             about="the op that copies",
             ask=f"A copy is among them ({copy.letter}), and no line of the code asks for it. Which op makes it?",
             hint="Which op promises to leave its input as it was?",
-            answer=Choice(tuple(names), names.index(copy.top)),
+            answer=Choice(tuple(plain(name) for name in names), names.index(copy.top)),
             look=(),
             because=(
                 prose(

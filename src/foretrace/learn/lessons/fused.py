@@ -9,6 +9,7 @@ from foretrace.learn.programs import source
 from foretrace.learn.recorded import launched
 from foretrace.learn.views import counts_sentence, kernel_grid, lanes
 from foretrace.learn.words import and_list, counted, tick, times_text
+from foretrace.report.escape import plain
 from foretrace.report.roofline_text import rate_text
 from foretrace.units import share_text, time_scale, time_text
 
@@ -262,7 +263,7 @@ def _which_call_launches(flash: Recorded, cudnn: Recorded) -> list[Question]:
             about="the call that launches cuDNN's kernel",
             ask=f"Flash's kernel is launched by {tick(one.launch)}. By which call is cuDNN's?",
             hint="A kernel that is not compiled into the program is loaded through the driver.",
-            answer=Choice(options, options.index(other.launch)),
+            answer=Choice(tuple(plain(name) for name in options), options.index(other.launch)),
             look=(kernel_grid(cudnn),),
             because=(
                 prose(

@@ -236,9 +236,7 @@ def _how_many_warps(large: Recorded, gemm: Work) -> Question:
                 f"Before the launch, {and_list(tick(name) for name in queries)} asks the driver the same question."
                 if queries
                 else "",
-                f"`foretrace kernel {gemm.name.split('(')[0][:60]}` takes the name apart."
-                if " " not in gemm.name.split("(")[0][:60]
-                else "",
+                f"`foretrace kernel {gemm.name}` takes the name apart." if gemm.name.isidentifier() else "",
             ),
         ),
     )
