@@ -33,6 +33,11 @@ def test_the_first_screen_names_the_top_findings_and_fits():
     assert max(map(len, out.splitlines())) <= 100
 
 
+def test_an_op_inside_itself_is_named_once_in_a_path():
+    _, out, _ = foretrace("read", recording("p3_flex_eager"), "--findings", "--select", "FT102")
+    assert "FlexAttentionAutogradOp > aten::ge (x 11)" in " ".join(out.split())
+
+
 @pytest.mark.parametrize(
     "name", ["m_llama_eager", "p3_sdpa_math", "x_item_sync", "p3_flex_eager", "m_llama_sdpa_stack"]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
@@ -150,10 +151,16 @@ def _event(out: Console, item: Evidence) -> None:
     out.print(line, soft_wrap=True)
     if item.path:
         lead = "  under " if len(item.path) > 1 else "  in "
-        path = " > ".join(plain(name) for name in item.path)
+        path = " > ".join(plain(name) for name in _folded(item.path))
         for part in wrap(path, out.width - _INDENT - len(lead), break_on_hyphens=False):
             out.print(Text(" " * _INDENT + lead + part, style="dim"), soft_wrap=True)
             lead = " " * len(lead)
+
+
+def _folded(path: Sequence[str]) -> list[str]:
+    """A path with each run of one name as that name and how often it stands there."""
+    runs = [(name, len(list(same))) for name, same in groupby(path)]
+    return [name if number == 1 else f"{name} (x {number})" for name, number in runs]
 
 
 def _paragraph(out: Console, text: str) -> None:
