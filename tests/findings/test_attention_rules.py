@@ -40,6 +40,7 @@ def test_a_mask_built_in_every_step():
     finding = one(steps(lambda step: (mask_built(step), unfused(step))).load(), "FT102")
     assert finding.title == "the 1,024 x 1,024 attention mask is built again each time"
     assert (finding.count, finding.at_stake_ns, finding.confidence) == (1, 8_000, "certain")
+    assert finding.text.startswith("2 kernels a step make a mask")
 
 
 def test_a_triangle_of_another_size_is_no_mask():
@@ -189,6 +190,61 @@ def test_the_math_path_gives_the_size_of_the_scores_it_allocates():
     finding = one(trace, "FT105")
     assert "46.7 GB" in finding.text
     assert "flash" in finding.text
+
+
+def backward_of(step, node, sequence, kernels):
+    """The backward of the forward op with this number."""
+    tied = {"sequence": sequence, "forward_thread": 1}
+    step.op(
+        f"autograd::engine::evaluate_function: {node}",
+        lambda step: step.op(node, lambda step: [step.leaf("aten::op", name, dur) for name, dur in kernels], **tied),
+        **tied,
+    )
+
+
+def test_the_backward_of_the_math_path_is_at_stake_with_it():
+    def inner(step):
+        step.leaf("aten::bmm", SGEMM, 80, sequence=7)
+        step.leaf("aten::_softmax", SOFTMAX, 100, sequence=8)
+
+    def step_of(step):
+        sdpa(step, "math", inside=inner)
+        backward_of(step, "SoftmaxBackward0", 8, [(MUL, 90)])
+        backward_of(step, "BmmBackward0", 7, [(SGEMM, 70), (SGEMM, 75)])
+        backward_of(step, "MulBackward0", 3, [(MUL, 60)])
+
+    trace = steps(step_of).load()
+    finding = one(trace, "FT105")
+    assert finding.title == "SDPA on the math path: 2 kernels and copies a call"
+    assert finding.at_stake_ns == 80_000 + 100_000 + 90_000 + 70_000 + 75_000
+    assert "The backward of these calls is 3 kernels and copies more a step, 0.235 ms." in finding.text
+    products = one(trace, "FT301")
+    assert (products.because, products.count) == ("FT105", 3)
+
+
+def test_the_backward_of_unfused_attention_is_at_stake_with_it():
+    def step_of(step):
+        step.leaf("aten::bmm", GEMM, 80, dims=[[8, 64, 32], [8, 32, 64]], types=[BF16] * 2, sequence=1)
+        step.leaf("aten::_softmax", SOFTMAX, 100, dims=[[8, 64, 64]], types=[BF16], sequence=2)
+        step.leaf("aten::bmm", GEMM, 80, dims=[[8, 64, 64], [8, 64, 32]], types=[BF16] * 2, sequence=3)
+        backward_of(step, "BmmBackward0", 3, [(GEMM, 70), (GEMM, 75)])
+        backward_of(step, "SoftmaxBackward0", 2, [(SOFTMAX, 90)])
+
+    assert one(steps(step_of).load(), "FT104").at_stake_ns == 100_000 + 90_000
+
+
+def test_a_hidden_copy_within_unfused_attention_is_counted_once():
+    def masked(step):
+        def fill(step):
+            step.op("aten::clone", lambda step: step.leaf("aten::copy_", COPY, 50))
+            step.leaf("aten::masked_fill_", MUL, 40)
+
+        step.op("aten::masked_fill", fill)
+
+    trace = steps(lambda step: unfused(step, between=masked)).load()
+    assert one(trace, "FT101").at_stake_ns == 50_000
+    assert one(trace, "FT104").at_stake_ns == 250_000 + 40_000
+    assert "Hidden copies, 50.0 us a step of that, are at stake in FT101 and not here." in one(trace, "FT104").text
 
 
 # FT106
@@ -514,6 +570,18 @@ def test_low_occupancy_of_attention_is_a_note_and_no_problem():
     assert "limited by registers" in finding.text
 
 
+def test_the_note_on_occupancy_names_how_many_kernels_it_is_about():
+    launch = {"registers per thread": 255, "shared memory": 200_000, "block": [128, 1, 1], "grid": [2048, 1, 1]}
+
+    def both(step):
+        step.op("aten::op", lambda step: (step.kernel(FLASH, 500, **launch), step.kernel(GEMM, 200, **launch)))
+
+    finding = one(steps(both).load(), "FT114")
+    assert "(and 1 other) is by design" in finding.title
+    assert "holds 1 block per multiprocessor" in finding.text
+    assert "So it is with bf16 GEMM 256x128" in finding.text
+
+
 def test_enough_warps_are_no_matter():
     assert not found(heavy(32, 512), "FT114")
     assert not found(heavy(255, kernel=MUL), "FT114")
@@ -536,6 +604,12 @@ def test_the_rate_is_given_against_the_peak_and_no_ranking_is_promised():
     assert "329 TFLOP/s, 33 % of the NVIDIA H100 80GB HBM3's 989" in finding.text
     assert "FlashAttention 2" in finding.text
     assert "measure" in finding.title
+
+
+def test_the_rate_under_a_causal_mask_says_what_it_counts():
+    text = one(steps(lambda step: sdpa(step, causal=True)).load(), "FT115").text
+    assert "counting the 50 % of the work that the causal mask leaves" in text
+    assert "causal" not in one(steps(sdpa).load(), "FT115").text
 
 
 @pytest.mark.case("A06")

@@ -130,6 +130,12 @@ def test_the_advice_on_a_copy_is_possible_at_most_where_backward_runs():
     assert (finding.count, finding.confidence) == (1, "possible")
 
 
+def test_the_backward_of_written_out_attention_counts():
+    (finding,) = found(recording("t_naive_fwdbwd"), "FT104")
+    assert finding.at_stake_ns == 1_846_093
+    assert "The backward of these calls is 12 kernels and copies more a step" in finding.text
+
+
 def test_the_idle_time_around_a_wait_is_what_was_measured():
     finding = found(recording("m_llama_eager"), "FT203")[0]
     assert "After each the device idles 54.5 us on average until new work arrives" in finding.text

@@ -18,7 +18,7 @@ from foretrace.findings.rule import Evidence
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
 from foretrace.trace.nesting import Forest, forest
-from foretrace.units import count_text
+from foretrace.units import count_text, time_text
 
 if TYPE_CHECKING:
     from foretrace.findings.name_index import Bools
@@ -192,6 +192,17 @@ class CountedTrace:
         result: Bools = self.climb(ops, self.backward_ops) >= 0
         return result
 
+    @cached_property
+    def backward_of(self) -> I64:
+        """For each counted activity that backward launched, the forward op whose backward it is; else -1."""
+        forward = self.trace.ops.forward
+        tied = np.flatnonzero(forward >= 0)
+        if not tied.size:
+            return np.full(len(self.counted), NONE, np.int64)
+        held = self.under(tied)
+        result: I64 = np.where(held >= 0, forward[held], NONE)
+        return result
+
     # Figures.
 
     @property
@@ -237,6 +248,13 @@ class CountedTrace:
     def device_ns(self, activities: I64) -> float:
         """Device time of these counted activities a step."""
         return self.per_step(int(self.trace.activities.dur[activities].sum()))
+
+    def backward_text(self, activities: I64) -> str:
+        """A sentence on what the backward of the calls that a text is about takes; empty where there is none."""
+        if not activities.size:
+            return ""
+        number = count_text(round(self.per_step(len(activities))), "kernel or copy", "kernels and copies")
+        return f" The backward of these calls is {number} more {self.per}, {time_text(self.device_ns(activities))}."
 
     def cpu_ns(self, rows: I64) -> float:
         """CPU time of these counted rows a step."""

@@ -79,6 +79,18 @@ class Facts(CountedTrace):
         return unfused_attention(self)
 
     @cached_property
+    def math_calls(self) -> I64:
+        """Positions in ``sdpa`` of the calls on the math path."""
+        return self.sdpa.where(lambda kind: kind.backend == "math")
+
+    def backward_within(self, spans: Spans) -> I64:
+        """The counted activities of the backward of ops that lie in these spans."""
+        rows, forward = self.trace.rows, self.backward_of
+        spots = np.flatnonzero(forward >= 0)
+        at = self.trace.ops.row[forward[spots]]
+        return self.counted[spots[spans.holding(rows.thread[at], rows.ts[at]) >= 0]]
+
+    @cached_property
     def weights_wanted(self) -> WeightsWanted | None:
         """Calls of `nn.MultiheadAttention` that hand out their weights; None where there are none."""
         return weights_wanted(self)
@@ -224,8 +236,10 @@ class Facts(CountedTrace):
         math = self.sdpa.of_backend("math")
         if math.size:
             result[self.under(math) >= 0] = CAUSES.index(MATH_PATH)
+            result[np.searchsorted(self.counted, self.sdpa.backward(self.math_calls))] = CAUSES.index(MATH_PATH)
         if len(self.flex):
             result[self.flex.call_of_activity >= 0] = CAUSES.index(UNCOMPILED_FLEX)
+            result[np.searchsorted(self.counted, self.flex.backward)] = CAUSES.index(UNCOMPILED_FLEX)
         return result
 
     def by_cause(self, activities: I64) -> list[tuple[str | None, I64]]:

@@ -52,6 +52,11 @@ class FlexCalls:
         launch = self.facts.trace.activities.launch[self.facts.counted]
         return self.spans.holding(rows.thread[launch], rows.ts[launch])
 
+    @cached_property
+    def backward(self) -> I64:
+        """The counted activities of the backward of all calls."""
+        return self.facts.backward_within(self.spans)
+
 
 def flex_calls(facts: Facts) -> FlexCalls:
     """Find the calls in which batched products ran and no fused kernel did."""

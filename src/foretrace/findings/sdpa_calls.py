@@ -6,7 +6,7 @@ Calls with one signature are one *kind*: each distinct signature is parsed once,
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,6 +82,11 @@ class SdpaKind:
         batch = float(np.prod(query.dims[:-2], dtype=np.float64))
         return 2 * batch * pairs * (query.head_dim + value.head_dim)
 
+    @property
+    def unmasked_flops(self) -> float:
+        """The same without a causal mask."""
+        return 0.0 if self.call is None else replace(self, call=replace(self.call, causal=False)).flops
+
 
 @dataclass(frozen=True)
 class SdpaCalls:
@@ -115,11 +120,25 @@ class SdpaCalls:
         place[self.op] = np.arange(len(self.op))
         return place[found]
 
+    @cached_property
+    def call_of_backward(self) -> I64:
+        """For each counted activity of backward, the position here of the call it is the backward of; else -1."""
+        place = np.full(len(self.facts.trace.ops) + 1, NONE, np.int64)
+        place[self.op] = np.arange(len(self.op))
+        return place[self.facts.climb(self.facts.backward_of, self.op)]
+
     def activities(self, calls: I64) -> I64:
-        """The counted activities of these calls."""
+        """The counted activities of these calls, their forward only."""
+        return self._launched_for(calls, self.call_of_activity)
+
+    def backward(self, calls: I64) -> I64:
+        """The counted activities of the backward of these calls."""
+        return self._launched_for(calls, self.call_of_backward)
+
+    def _launched_for(self, calls: I64, call_of: I64) -> I64:
         wanted = np.zeros(len(self.op) + 1, bool)
         wanted[calls] = True
-        return self.facts.counted[wanted[self.call_of_activity]]
+        return self.facts.counted[wanted[call_of]]
 
     def launched_in(self) -> Bools:
         """Which counted activities were launched in any call."""

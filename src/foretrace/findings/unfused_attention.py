@@ -78,10 +78,18 @@ class UnfusedAttention:
     @cached_property
     def call_of_activity(self) -> I64:
         """For each counted activity, the call here in whose span it was launched, or -1."""
+        rows, launch = self.facts.trace.rows, self.facts.trace.activities.launch[self.facts.counted]
+        return self._spans.holding(rows.thread[launch], rows.ts[launch])
+
+    @cached_property
+    def _spans(self) -> Spans:
         rows, ops = self.facts.trace.rows, self.facts.trace.ops.row
-        spans = Spans(rows.thread[ops[self.first]], rows.ts[ops[self.first]], rows.end[ops[self.second]])
-        launch = self.facts.trace.activities.launch[self.facts.counted]
-        return spans.holding(rows.thread[launch], rows.ts[launch])
+        return Spans(rows.thread[ops[self.first]], rows.ts[ops[self.first]], rows.end[ops[self.second]])
+
+    @cached_property
+    def backward(self) -> I64:
+        """The counted activities of the backward of all calls."""
+        return self.facts.backward_within(self._spans)
 
     def activities(self, calls: I64) -> I64:
         """The counted activities launched from the first product to the second, of these calls."""

@@ -100,7 +100,9 @@ def _rate(facts: Facts, kind: SdpaKind, calls: I64) -> str:
     peak = peaks.rate("tensor_core", kind.call.query.dtype) if peaks else None
     said = facts.what(int(kernels[0]))
     share = f", {share_text(rate / peak)} of the {facts.device_name}'s {peak / _TERA:,.0f}" if peak else ""
+    kept = kind.flops / kind.unmasked_flops
+    half = f", counting the {share_text(kept)} of the work that the causal mask leaves" if kind.call.causal else ""
     return (
         f"{kind.backend} ran {said.library} on {shape_text(kind.call)} in {time_text(spent / len(calls))} a call: "
-        f"{rate / _TERA:,.0f} TFLOP/s{share}."
+        f"{rate / _TERA:,.0f} TFLOP/s{share}{half}."
     )

@@ -53,7 +53,9 @@ def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding for the casts that stand alone, and one for each cause they follow from."""
     facts = facts_of(trace)
     for because, some in facts.by_cause(facts.casts.up):
-        kept = some if because in CAUSES[1:] else _before_products(facts, some)
+        # What backward casts are gradients.
+        inputs = some[~facts.in_backward(trace.activities.owner[some])]
+        kept = inputs if because in CAUSES[1:] else _before_products(facts, inputs)
         if kept.size and facts.worth(facts.device_ns(kept)):
             yield _finding(facts, kept, because)
 

@@ -47,13 +47,16 @@ RULE = Rule(code="FT101", name="hidden-copy", needs=Needs.OPS | Needs.LAUNCHES, 
 def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding for each op that copies its input."""
     facts = facts_of(trace)
+    for op, copies in hidden_copies(facts).items():
+        yield _finding(facts, op, copies)
+
+
+def hidden_copies(facts: Facts) -> dict[str, I64]:
+    """The out-of-place ops that copy their input -> the activities that copy, where they take time worth a word."""
     copies, outer = _copies(facts)
-    if not copies.size:
-        return
     name = facts.op_names.code[outer]
-    for code in dict.fromkeys(name.tolist()):
-        if facts.worth(facts.device_ns(copies[name == code])):
-            yield _finding(facts, facts.op_names.strings[code], copies[name == code])
+    found = {facts.op_names.strings[code]: copies[name == code] for code in dict.fromkeys(name.tolist())}
+    return {op: some for op, some in found.items() if facts.worth(facts.device_ns(some))}
 
 
 def _copies(facts: Facts) -> tuple[I64, I64]:

@@ -32,6 +32,7 @@ from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.names.decoded import ATTENTION_ROLES
 from foretrace.names.occupancy import occupancy
 from foretrace.trace.raw import MISSING, MISSING32
+from foretrace.units import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +47,7 @@ RULE = Rule(code="FT114", name="low-occupancy", needs=Needs.LAUNCHES, since="0.1
 _LOW_PCT: Final = 25.0
 # Below this share of the step's device time nobody looks.
 _SHARE: Final = 0.1
+_SHOWN: Final = 3
 _LIMITERS: Final = {
     "registers": "registers",
     "shared_memory": "shared memory",
@@ -96,19 +98,30 @@ def _occupancy(facts: Facts, activity: int) -> Occupancy | None:
     )
 
 
+def _likewise(facts: Facts, others: list[tuple[float, I64, Occupancy]]) -> str:
+    """The kernels that the title counts, each with its occupancy."""
+    if not others:
+        return ""
+    named = [f"{facts.what(int(some[0])).short} at {found.theoretical_pct:.3g} %" for _, some, found in others]
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    return f" So it is with {', '.join(named[:_SHOWN])}{more}."
+
+
 def _finding(facts: Facts, low: list[tuple[float, I64, Occupancy]]) -> Finding:
     _, some, found = low[0]
     members = np.concatenate([activities for _, activities, _ in low])
     said = facts.what(int(some[0]))
+    others = f" (and {count_text(len(low) - 1, 'other')})" if len(low) > 1 else ""
     return RULE.finding(
-        f"{found.theoretical_pct:.3g} % occupancy of {said.short} is by design",
+        f"{found.theoretical_pct:.3g} % occupancy of {said.short}{others} is by design",
         count=facts.per_step(len(members)),
         at_stake_ns=0,
         confidence=Confidence.CERTAIN,
         evidence=facts.evidence_of(np.sort(members)),
         text=(
-            f"{said.short} holds {found.blocks_per_sm} blocks per multiprocessor, limited by "
+            f"{said.short} holds {count_text(found.blocks_per_sm, 'block')} per multiprocessor, limited by "
             f"{_LIMITERS.get(found.limiter, found.limiter)}: its tile stays on the chip, and pipelining within the "
-            "block hides the latency that other kernels hide with warps. Judge it by the rate it reaches."
+            f"block hides the latency that other kernels hide with warps. Judge it by the rate it reaches."
+            f"{_likewise(facts, low[1:])}"
         ),
     )

@@ -126,7 +126,7 @@ def _in_every_step(facts: Facts, makers: I64) -> bool:
 
 
 def _finding(facts: Facts, makers: I64, builders: I64, plane: tuple[int, int], because: str | None) -> Finding:
-    kernels = facts.per_step(len(builders))
+    single = len(builders) == facts.steps
     return RULE.finding(
         f"the {plane[0]:,} x {plane[1]:,} attention mask is built again each time",
         count=facts.per_step(len(makers)),
@@ -134,8 +134,9 @@ def _finding(facts: Facts, makers: I64, builders: I64, plane: tuple[int, int], b
         confidence=Confidence.CERTAIN if facts.steps > 1 else Confidence.LIKELY,
         evidence=facts.evidence_of(builders),
         text=(
-            f"{kernels:,.0f} kernels {facts.per} make a mask that depends on the lengths alone; their launches cost "
-            "the CPU more than the kernels cost the device."
+            f"{facts.each(len(builders), 'kernel')} {'makes' if single else 'make'} a mask that depends on the "
+            f"lengths alone; {'its launch costs' if single else 'their launches cost'} the CPU more than the "
+            f"{'kernel costs' if single else 'kernels cost'} the device."
         ),
         change=_CHANGE,
         because=because,

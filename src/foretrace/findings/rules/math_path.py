@@ -71,7 +71,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding for each thing that kept the fused backends away."""
     facts = facts_of(trace)
     sdpa = facts.sdpa
-    calls = sdpa.where(lambda kind: kind.backend == "math")
+    calls = facts.math_calls
     acts = facts.trace.activities
     by_reason: dict[str | None, list[int]] = {}
     for number in np.unique(sdpa.kind[calls]):
@@ -99,7 +99,8 @@ def _reason(facts: Facts, kind: SdpaKind) -> str | None:
 
 def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str | None) -> Finding:
     sdpa, found = facts.sdpa, verdicts(facts, kind)
-    kernels = len(inside) / len(calls)
+    kernels, backward = len(inside) / len(calls), sdpa.backward(calls)
+    both = np.concatenate((inside, backward))
     call = kind.call
     gqa = call is not None and call.query.heads != call.key.heads and call.query.dtype == "fp32"
     change = _PINNED if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
@@ -108,10 +109,10 @@ def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str 
     return RULE.finding(
         f"SDPA on the math path: {kernels:.0f} kernels and copies a call",
         count=facts.per_step(len(calls)),
-        at_stake_ns=facts.device_ns(inside) - facts.device_ns(_kept(facts, inside)),
+        at_stake_ns=facts.device_ns(both) - facts.device_ns(_kept(facts, both)),
         confidence=Confidence.CERTAIN,
         evidence=facts.evidence_of_ops(sdpa.op[calls]),
-        text=_text(call, found, reason, size),
+        text=f"{_text(call, found, reason, size)}{facts.backward_text(backward)}",
         change=change,
     )
 

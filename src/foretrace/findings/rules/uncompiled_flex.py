@@ -49,17 +49,19 @@ def check(trace: Trace) -> Iterator[Finding]:
     inside = facts.counted[flex.call_of_activity >= 0] if len(flex) else np.zeros(0, np.int64)
     if not inside.size:
         return
-    kept = facts.activities_where(lambda said: said.role == "gemm" and said.unit == "tensor_core", inside)
+    both = np.concatenate((inside, flex.backward))
+    kept = facts.activities_where(lambda said: said.role == "gemm" and said.unit == "tensor_core", both)
     each = int(trace.activities.dur[inside].sum()) / len(flex)
     yield RULE.finding(
         f"FlexAttention is not compiled: {len(inside) / len(flex):.0f} kernels and copies a call",
         count=facts.per_step(len(flex)),
-        at_stake_ns=facts.device_ns(inside) - facts.device_ns(kept),
+        at_stake_ns=facts.device_ns(both) - facts.device_ns(kept),
         confidence=Confidence.CERTAIN,
         evidence=facts.evidence_of_rows(flex.rows),
         text=(
             f"A call takes {time_text(each)} on the device and runs the fallback: products, a softmax and a "
             "log-sum-exp over the whole score matrix, with no fused kernel among them."
+            f"{facts.backward_text(flex.backward)}"
         ),
         change=_CHANGE,
     )

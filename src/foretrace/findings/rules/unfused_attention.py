@@ -31,6 +31,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.findings.rules.hidden_copy import hidden_copies
 from foretrace.units import bytes_text, count_text, time_text
 
 if TYPE_CHECKING:
@@ -56,17 +57,19 @@ def check(trace: Trace) -> Iterator[Finding]:
     inside = unfused.activities(calls)
     if not inside.size:
         return
-    between = _between(facts, inside)
+    between, backward = _between(facts, inside), _between(facts, unfused.backward)
+    # The hidden copies among them are a finding of their own, with a smaller change.
+    copies = np.intersect1d(between, np.concatenate([between[:0], *hidden_copies(facts).values()]))
     known = [kind for kind in unfused.kinds if kind is not None]
     largest = max(known, key=lambda scores: scores.bytes) if known else None
     size = f" over {bytes_text(largest.bytes)} of scores" if largest else ""
     yield RULE.finding(
         f"unfused attention: bmm, softmax, bmm{size}",
         count=facts.per_step(len(unfused)),
-        at_stake_ns=facts.device_ns(between),
+        at_stake_ns=facts.device_ns(between) + facts.device_ns(backward) - facts.device_ns(copies),
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         evidence=facts.evidence_of_ops(np.stack([unfused.first, unfused.softmax, unfused.second], axis=1).reshape(-1)),
-        text=_text(facts, inside, between, largest),
+        text=_text(facts, inside, between, copies, largest) + facts.backward_text(unfused.backward),
         change=_CHANGE,
         because=_because(facts),
     )
@@ -78,17 +81,25 @@ def _between(facts: Facts, inside: I64) -> I64:
     return np.setdiff1d(inside, products)
 
 
+def _apart(facts: Facts, copies: I64) -> str:
+    if not copies.size:
+        return ""
+    return (
+        f"Hidden copies, {time_text(facts.device_ns(copies))} {facts.per} of that, are at stake in FT101 and not here. "
+    )
+
+
 def _because(facts: Facts) -> str | None:
     return "FT108" if facts.weights_wanted else None
 
 
-def _text(facts: Facts, inside: I64, between: I64, largest: Scores | None) -> str:
+def _text(facts: Facts, inside: I64, between: I64, copies: I64, largest: Scores | None) -> str:
     calls = len(facts.unfused)
     text = (
         f"A call runs {count_text(round(len(inside) / calls), 'kernel or copy', 'kernels and copies')} in "
         f"{time_text(int(facts.trace.activities.dur[inside].sum()) / calls)}, "
         f"{time_text(int(facts.trace.activities.dur[between].sum()) / calls)} of it outside the two products. "
-    )
+    ) + _apart(facts, copies)
     if largest is None:
         return text + "Told by the order of the ops alone: shapes were not recorded."
     dtype = {"c10::BFloat16": "bf16", "c10::Half": "fp16", "float": "fp32"}.get(largest.dtype, largest.dtype)
