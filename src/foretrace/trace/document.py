@@ -29,11 +29,17 @@ MAX_HEADER: Final = 16 << 20
 # The damage that readers of events count by themselves, in the order in which they report it.
 NOTES: Final = ("backslash", "control-character", "bad-utf8", "not-finite", "extra-comma", "missing-comma")
 
+# Text that broken events may be read over beyond their ends, in all.
+_MOST_AGAIN: Final = 2 << 20
+
 # A mapped file is read in slices, so that an interrupt is heeded and progress can be shown.
 _SLICE: Final = 32 << 20
 
 # Enough to see what follows the list.
 _AFTER_LIST: Final = 4096
+
+# Enough to tell what a file is that is no JSON.
+_HEAD: Final = 4096
 
 _FRAGMENT: Final = 60
 
@@ -100,7 +106,7 @@ class Document:
         self._lines = 0
         self._whole = False
         self._repairs: dict[str, Repair] = {}
-        self._looked_again = 0
+        self._again = 0
 
     # ---- the text ----
 
@@ -198,7 +204,8 @@ class Document:
         elif self._text[at] == 0x7B:  # noqa: PLR2004 - a brace
             self._members(at + 1)
         else:
-            head = bytes(self._text[:4096])
+            at = self._hold(at, _HEAD)
+            head = bytes(self._text[at : at + _HEAD])
             what = foreign_content(head, self.name) or f'it is no JSON: it begins with "{shown(head, _FRAGMENT)}"'
             raise TraceFormatError(f"{self.name}: {what}.")
 
@@ -263,7 +270,7 @@ class Document:
                 value, name = tokens.key(at)
                 if name == "traceEvents":
                     break
-                what = foreign_keys({**self.header, name: None})
+                what = foreign_keys(self.header, name)
                 if what and not self._found_list:
                     raise TraceFormatError(f"{self.name}: {what}.")
                 tokens.begin(value)
@@ -404,6 +411,11 @@ class Document:
             self._note("cut-off", start, line=line)
             return -1
         self._note("broken-event" if is_event else "garbage", start, line=line)
+        # Text that is read again and again: each of these events seems to hold all that follow.
+        self._again += max(0, base + mended.looked - self._base - go_on)
+        if self._again > _MOST_AGAIN:
+            self._note("given-up", self._base + go_on)
+            return -1
         if is_event:
             reader.skip()
         else:

@@ -37,6 +37,8 @@ __all__ = ["MsgspecReader", "count_lines", "parse_events"]
 
 _PIECE: Final = 4 << 20
 _SMALLEST_PIECE: Final = 2 << 10
+# Braces that are looked at for the end of an event; where none of so many is one, events are read one by one.
+_MOST_LOOKS: Final = 200
 
 _INT32: Final = 2**31 - 1
 _INT64: Final = 2**63 - 1
@@ -472,8 +474,6 @@ class MsgspecReader:
                 return at + boundary
             self._piece = max(self._piece // 4, _SMALLEST_PIECE)
             boundary = _boundary(piece, min(trouble, boundary - 1))
-        if full and self._piece < _PIECE:
-            self._piece *= 2
         return at
 
     def _decoded(self, piece: bytes, base: int) -> int:
@@ -637,7 +637,7 @@ class MsgspecReader:
 def _boundary(piece: bytes, before: int) -> int:
     """The last place before ``before`` where an event seems to end and another to follow, or 0."""
     at = before
-    while True:
+    for _ in range(_MOST_LOOKS):
         at = piece.rfind(b"{", 0, at)
         if at <= 0:
             return 0
@@ -651,6 +651,7 @@ def _boundary(piece: bytes, before: int) -> int:
             brace -= 1
         if piece[brace] == 0x7D:  # noqa: PLR2004 - a brace
             return brace + 1
+    return 0
 
 
 def parse_events(text: bytes, name: str = "trace") -> RawTrace:

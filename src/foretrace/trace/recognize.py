@@ -133,10 +133,13 @@ def _is_perfetto(head: bytes) -> bool:
     return True
 
 
-def foreign_keys(header: Mapping[str, Any]) -> str | None:
-    """What a JSON file without an event list is, by its top-level keys; None where that is unknown."""
+def foreign_keys(header: Mapping[str, Any], more: str | None = None) -> str | None:
+    """What a JSON file without an event list is, by its top-level keys; None where that is unknown.
+
+    With ``more``, by a key that is just being read: only what it completes is looked for.
+    """
     for keys, what in _KEYS:
-        if keys <= header.keys():
+        if (more is None or more in keys) and all(key in header or key == more for key in keys):
             return what
     return None
 

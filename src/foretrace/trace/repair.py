@@ -21,7 +21,7 @@ __all__ = ["LOOK_AHEAD", "Mended", "at_header", "meaning", "mend", "next_event"]
 
 # How far ahead of a broken event the next one is looked for at first, and how long an event can be to be mended.
 LOOK_AHEAD: Final = 1 << 20
-_TRIES: Final = 8
+_TRIES: Final = 3
 
 # Longer than any phase or category.
 _LONGEST_WORD: Final = 64
@@ -40,6 +40,7 @@ MEANINGS: Final[dict[str, str]] = {
     "broken-event": "{} that cannot be read: left out",
     "garbage": "{} of text between events: left out",
     "bracket": "{} of the event list out of place: ignored",
+    "given-up": "from here on the text is too damaged to be told apart: left out",
     "cut-off": "the file ends before its event list does: all whole events are kept",
     "cut-off-header": "the file ends within its top-level keys: all events are kept",
     "header": "{} that cannot be read: left out",
@@ -168,6 +169,8 @@ class Mended(NamedTuple):
     """The event; none where it is left out."""
     go_on: int
     """Where reading goes on; -1 if the text that was looked at holds no such place."""
+    looked: int
+    """How far the text was read before the event turned out to be broken."""
     notes: list[Note]
 
 
@@ -191,7 +194,7 @@ def _regions(text: bytes | mmap, at: int, end: int, *, whole: bool) -> Iterator[
 
 def _one_event(text: bytes | mmap, at: int, end: int) -> tuple[Found, list[Note]] | None:
     """The event that the text from ``at`` to ``end`` is meant to be, if it shows."""
-    for any_quote in (False, True):
+    for any_quote in (False, True) if text.find(b'\\"', at, end) >= 0 else (False,):
         guesses = Guesses(text, end=end, any_quote=any_quote)
         try:
             found = guesses.event(at)
@@ -233,19 +236,22 @@ def mend(text: bytes | mmap, at: int, *, whole: bool) -> Mended:
     end = min(at + LOOK_AHEAD, len(text))
     whole = whole and end == len(text)
     is_event = text[at] == _BRACE
+    looked = at
     if is_event:
         lax = Tokens(text, end=end, lax=True)
         try:
             event = lax.event(at)
-        except (Broken, Cut):
-            pass
+        except Broken as broken:
+            looked = broken.at
+        except Cut:
+            looked = end
         else:
-            return Mended(event, event.end, lax.notes)
+            return Mended(event, event.end, event.end, lax.notes)
     first = -1
     for stop, start in _regions(text, at, end, whole=whole):
         mended = _one_event(text, at, stop) if is_event else None
         if mended:
             event, notes = mended
-            return Mended(event, event.end, notes)
+            return Mended(event, event.end, looked, notes)
         first = start if first < 0 else first
-    return Mended(None, first, [Note("broken-event" if is_event else "garbage", at)])
+    return Mended(None, first, looked, [Note("broken-event" if is_event else "garbage", at)])
