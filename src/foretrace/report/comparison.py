@@ -215,7 +215,7 @@ class Comparison:
 
         None where the shape was not recorded, or the rules do not know the device or its release of torch.
         """
-        from foretrace.sweep.default_backend import default_dispatch  # noqa: PLC0415 - few ask
+        from foretrace.report.shape_dispatch import default_dispatch  # noqa: PLC0415 - few ask
 
         shape = self.recording.shape
         return None if shape is None else default_dispatch(shape, self.recording.device)

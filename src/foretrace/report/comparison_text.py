@@ -253,8 +253,8 @@ def _print_why(out: Console, found: Comparison) -> None:
         text = "The shape or the device was not recorded, or no dispatch rules are known for it."
         out.print(Padding(Text(text), (0, 0, 0, 1), expand=False), overflow="fold")
         return
+    from foretrace.report.shape_dispatch import call_of_shape  # noqa: PLC0415 - the same
     from foretrace.report.why_text import print_dispatch  # noqa: PLC0415 - few ask
-    from foretrace.sweep.default_backend import call_of_shape  # noqa: PLC0415 - the same
 
     print_dispatch(out, call_of_shape(shape), found.why, plain(name or "unknown device"))
 

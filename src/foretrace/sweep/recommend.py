@@ -18,8 +18,8 @@ from foretrace.capture.ties import LEAST_SPREAD, YARDSTICK, spread_between
 from foretrace.errors import MissingDataError, UsageError
 from foretrace.names.peaks import card_named
 from foretrace.report.recommendation import Alternative, Evidence, Recommendation
+from foretrace.report.shape_dispatch import default_dispatch
 from foretrace.report.sweep_data import Sweep
-from foretrace.sweep.default_backend import default_dispatch
 from foretrace.sweep.kriging import estimate
 from foretrace.sweep.nearness import comparable, nearest, place
 from foretrace.sweep.results import load_sweep, shipped_sweeps

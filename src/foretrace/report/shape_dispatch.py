@@ -1,4 +1,4 @@
-"""The backend that PyTorch would pick for a shape on the device of a sweep, and which ones it would refuse."""
+"""The backend that PyTorch would pick for a recorded shape on its device, and which ones it would refuse."""
 
 from __future__ import annotations
 
