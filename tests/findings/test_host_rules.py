@@ -199,6 +199,7 @@ def test_a_call_that_holds_the_host_while_the_device_idles_loses_all_of_it():
     assert finding.title == "a copy to the host holds the CPU once a step while the GPU idles"
     assert 450_000 <= finding.at_stake_ns <= 510_000
     assert "until the device has done all" not in finding.text
+    assert "Nothing is queued then: the call itself takes that long." in finding.text
 
 
 def test_waits_that_not_every_step_has_are_counted_over_the_steps():

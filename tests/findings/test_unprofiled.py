@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from making import GEMM, MUL, steps
 
+from foretrace.capture.recording import read_recording, recording_folder
 from foretrace.findings.engine import examine
 from foretrace.findings.unprofiled import within_wall
+from foretrace.report.comparison import comparison
 
 
 def host_bound():
@@ -45,3 +47,24 @@ def test_device_time_and_notes_are_not_touched():
     device = replace(host_bound()[0], code="FT104", at_stake_ns=700_000)
     assert within_wall([device], wall_ns=100_000, busy_ns=90_000) == (device,)
     assert within_wall(examine(trace).findings, 900_000, 900_000) == examine(trace).findings
+
+
+def recorded(*, training):
+    folder = recording_folder("h200", training=training)
+    return {row.name: stakes(row.findings) for row in comparison(read_recording(folder), folder).rows}
+
+
+def test_no_variant_that_was_timed_has_more_idle_time_at_stake_than_there_is():
+    assert recorded(training=False)["flex"] == {}
+    found = recorded(training=True)
+    assert found["cudnn"] == {}
+    assert found["flex"] == {"FT201": 406_896, "FT210": 166_753}
+
+
+def test_the_backward_of_the_math_path_follows_from_it_in_training():
+    assert recorded(training=True)["math"] == {
+        "FT105": 5_196_312,
+        "FT301": 2_328_928,
+        "FT103": 78_527,
+        "FT102": 9_990,
+    }

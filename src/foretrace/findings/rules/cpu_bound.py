@@ -3,6 +3,9 @@
 ## What it looks for
 
 A busy share of 0.5 or less: the time in a step during which the device does anything, over the period of a step.
+Steps without device work wait for nothing. Where calls that wait for the device explain most of the idle time, it
+follows from them (`host-sync`), and where graphs replay most of the work no graph is advised. In `foretrace attention`,
+where a call was timed without the profiler, that time is what counts.
 
 ## Why it matters
 

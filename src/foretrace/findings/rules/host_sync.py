@@ -192,7 +192,7 @@ def _after(facts: Facts, spots: I64) -> str:
 
 def _why(kind: str, *, holds: bool) -> str:
     if holds:
-        return "What the call does on the host, not work that was queued, takes that long."
+        return "Nothing is queued then: the call itself takes that long."
     return {
         "read": "Reading a value into Python needs it now.",
         "size": "The size of the result depends on the data, so the host has to know it.",
