@@ -211,3 +211,29 @@ def test_hostile_names_do_not_reach_the_terminal(capsys, tmp_path):
         assert "\\x1b" in out
     _, out, _ = run(capsys, tmp_path / "a.json", tmp_path / "b.json", "--json")
     assert any(change["name"] == evil or change["name_after"] == evil for change in json.loads(out)["structure"])
+
+
+@pytest.mark.parametrize("width", ["60", "80", "100", "120"])
+def test_the_ranges_over_the_steps_are_never_cut(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    _, out, _ = run(capsys, NAIVE, INPLACE)
+    assert "0.348 to 0.773 ms" in out
+    assert "0.285 to 0.431 ms" in out
+    assert "over the steps" in out
+    assert "…" not in out
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(capsys, tmp_path):
+    for folder, source in (("old", NAIVE), ("new", INPLACE)):
+        (tmp_path / folder).mkdir()
+        shutil.copy(source, tmp_path / folder / "x.json.gz")
+    _, out, _ = run(capsys, tmp_path / "old" / "x.json.gz", tmp_path / "new" / "x.json.gz")
+    assert out.startswith("old/x.json.gz -> new/x.json.gz\n")
+    _, out, _ = run(capsys, NAIVE, INPLACE)
+    assert out.startswith("p3_naive.json.gz -> p3_inplace.json.gz\n")
+
+
+def test_a_name_with_capitals_of_its_own_keeps_them_in_the_summary(capsys):
+    _, out, _ = run(capsys, OWN / "n_d80_cudnn.json.gz", OWN / "n_d80_flash.json.gz")
+    assert " cuDNN attention forward 16-bit d128 became flash attention" in out
+    assert "head dim" not in out

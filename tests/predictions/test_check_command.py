@@ -167,3 +167,27 @@ def test_checking_imports_no_torch():
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+@pytest.mark.parametrize("more", [(), ("--op", "aten::masked_fill"), ("--annotation", "attn_fwd")])
+def test_metrics_fit_any_width_uncut(capsys, monkeypatch, width, more):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = run(capsys, "metrics", NAIVE, *more)
+    text = " ".join(out.split())
+    assert "…" not in out
+    assert "device_time(role=elementwise)" in text
+    assert all(len(line) <= width for line in out.splitlines())
+
+
+def test_metrics_name_what_they_are_narrowed_to_once(capsys):
+    _, out, _ = run(capsys, "metrics", NAIVE, "--op", "aten::masked_fill")
+    assert out.startswith("p3_naive.json.gz · op aten::masked_fill\n")
+    assert out.count("aten::masked_fill") == 1
+
+
+def test_a_step_named_as_an_annotation_is_told_so(capsys):
+    code, _, err = run(capsys, "metrics", NAIVE, "--annotation", "ProfilerStep#2")
+    assert code == 2
+    assert err.endswith("It is a step, and figures are of a step already.\n")
+    assert "Did you mean" not in err

@@ -48,8 +48,11 @@ def summary(found: Difference) -> str:
     parts = _structure_words(found) if found.structure_changed else ["The structure is the same"]
     times = _time_words(found)
     sentence = "; ".join([", ".join(parts), times] if times else [", ".join(parts)])
+    # A name with capitals of its own (cuDNN) or other signs (aten::mm) stays as it is.
     first = sentence.partition(" ")[0]
-    return (sentence[0].upper() + sentence[1:] if first.isalpha() else sentence) + "."
+    return (
+        sentence[0].upper() + sentence[1:] if first.islower() and first.replace("-", "").isalpha() else sentence
+    ) + "."
 
 
 def _structure_words(found: Difference) -> list[str]:

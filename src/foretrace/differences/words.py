@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,10 @@ UNIT_WORDS: Final = {"tensor_core": "tensor cores", "cuda_core": "CUDA cores"}
 ENGINE: Final = "autograd::engine::evaluate_function: "
 """How the autograd engine names the range around a backward op."""
 _PIECES: Final = 4
+_NEARLY: Final = 99
+"""From here on, percent keep a decimal and are not rounded up."""
+_FAR: Final = 0.02
+"""Two times of which one is a smaller share than this of the other have few digits left in one unit."""
 _LEVELS: Final = 3
 _FACTS: Final = {
     "input_dtype": "input",
@@ -42,8 +47,8 @@ _FACTS: Final = {
     "library": "library",
     "layout": "layout",
     "split_k": "split-K",
-    "head_dim": "head dim",
 }
+"""What is told of two names. Not the head dim: it is the one a kernel is built for, to which others are padded."""
 
 
 def counted(number: float, noun: str, plural: str | None = None) -> str:
@@ -119,20 +124,24 @@ def _tokens_text(before: str, after: str) -> str:
 
 
 def percent_text(share: float | None) -> str:
-    """``-12 %``, ``+0.4 %``; a multiple from three times up."""
+    """``-12 %``, ``+0.4 %``; a multiple from three times up; never -100 % of what is not gone."""
     if share is None:
         return "from nothing"
     if share >= 2:  # noqa: PLR2004 - beyond that, percent are hard to read
         return f"x{share + 1:.1f}"
     percent = 100 * share
+    if -100 < percent < -_NEARLY:  # noqa: PLR2004 - all of it
+        return f"-{math.floor(-10 * percent) / 10:.1f} %"
     digits = 1 if abs(percent) < 10 else 0  # noqa: PLR2004 - two digits either way
     text = f"{percent:+.{digits}f}"
     return ("0" if float(text) == 0 else text) + " %"
 
 
 def from_to_text(before: float, after: float) -> str:
-    """Two times in one unit: ``1.065 to 0.937 ms``."""
+    """Two times in one unit, ``1.065 to 0.937 ms``; ``1.195 s to 8.412 ms`` where one is far smaller."""
     scale = time_scale(max(before, after))
+    if 0 < min(before, after) < _FAR * max(before, after):
+        return f"{time_text(before)} to {time_text(after)}"
     return f"{scale.number(before)} to {scale(after)}"
 
 

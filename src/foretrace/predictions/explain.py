@@ -73,6 +73,10 @@ def nearest(ground: Ground, quantity: Quantity) -> str:
     trace = ground.trace
     rows = trace.ops.row if scope.kind == "op" else trace.rows_of(Category.ANNOTATION)
     names = {trace.strings[number] for number in np.unique(trace.rows.name[rows])}
+    steps = {trace.strings[number] for number in np.unique(trace.rows.name[trace.steps.row])}
+    if scope.kind == "annotation" and scope.name in steps:
+        return " It is a step, and figures are of a step already."
+    names -= steps
     others = trace.rows_of(Category.ANNOTATION) if scope.kind == "op" else trace.ops.row
     if scope.name in {trace.strings[number] for number in np.unique(trace.rows.name[others])}:
         return f" It is an {'annotation' if scope.kind == 'op' else 'op'} here."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,9 @@ _ACTIVITIES: Final = 8
 _RANGES: Final = 5
 _LABEL: Final = 9
 _INDENT: Final = _LABEL + 2
+_TIME_LABEL: Final = 14
+"""What a time is called, with the margin before it."""
+_OVER: Final = "  over the steps"
 _STYLES: Final = {
     "gone": "green",
     "new": "yellow",
@@ -44,7 +48,12 @@ _COUNTS: Final = {"memcpys": "copies"}
 
 def print_difference(out: Console, found: Difference, *, everything: bool = False) -> None:
     """All of a comparison; ``everything`` folds nothing."""
-    _line(out, f"{plain(found.before.file)} -> {plain(found.after.file)}", style="bold")
+    ours, theirs = (plain(name) for name in _titles(found))
+    if len(ours) + len(theirs) + 4 <= out.width:
+        _line(out, f"{ours} -> {theirs}", style="bold")
+    else:
+        _line(out, ours, style="bold")
+        _line(out, f"-> {theirs}", style="bold")
     for condition in found.conditions:
         _paragraph(out, plain(condition.text), style="yellow")
     if found.alike:
@@ -61,6 +70,19 @@ def print_difference(out: Console, found: Difference, *, everything: bool = Fals
         _times(out, found)
     out.print()
     _paragraph(out, plain(found.summary), style="bold")
+
+
+def _titles(found: Difference) -> tuple[str, str]:
+    """The names of both files; with as much of the folders before them as tells them apart."""
+    ours, theirs = Path(found.before.path), Path(found.after.path)
+    if found.before.file != found.after.file or ours == theirs:
+        return found.before.file, found.after.file
+    parts = list(ours.parts), list(theirs.parts)
+    depth = next(
+        (at for at, pair in enumerate(zip(*(reversed(side) for side in parts), strict=False)) if pair[0] != pair[1]),
+        max(map(len, parts)) - 1,
+    )
+    return str(Path(*parts[0][-depth - 1 :])), str(Path(*parts[1][-depth - 1 :]))
 
 
 def print_folders(out: Console, found: FolderDifference, *, everything: bool = False) -> None:
@@ -223,8 +245,9 @@ def _rest(out: Console, changes: Sequence[Change], noun: str, plural: str | None
 
 
 def _times(out: Console, found: Difference) -> None:
-    cells = [_time_cells(time, _METRICS[time.metric]) for time in found.step_times]
-    cells += [_time_cells(time, f"  {plain(time.label or '')}") for time in found.kernel_times[:_RANGES]]
+    times = [(time, _METRICS[time.metric]) for time in found.step_times]
+    times += [(time, f"  {plain(time.label or '')}") for time in found.kernel_times[:_RANGES]]
+    cells = [_time_cells(time, label) for time, label in times]
     out.print()
     columns = [
         Column("A step", text=True, most=40, least=11),
@@ -232,9 +255,22 @@ def _times(out: Console, found: Difference) -> None:
         Column("after"),
         Column(""),
         Column("", text=True, most=13, least=13),
-        Column("over the steps", text=True, most=44, least=4),
+        Column("over the steps"),
     ]
-    print_grid(out, columns, cells)
+    rest = range(1, len(columns))
+    figures = sum(2 + max(len(columns[at].heading), *(len(row[at]) for row in cells)) for at in rest)
+    if _TIME_LABEL + figures <= out.width:
+        print_grid(out, columns, cells)
+        return
+    columns[0] = Column("A step", text=True, most=40, least=len(_OVER))
+    stacked = []
+    for (time, _), row in zip(times, cells, strict=True):
+        stacked.append(row[:-1])
+        ranges = [range_text(time.before), range_text(time.after)]
+        if any(ranges):
+            stacked.append([Text(text, style="dim") for text in (_OVER, *(text or "steady" for text in ranges))])
+            stacked[-1] += ["", ""]
+    print_grid(out, columns[:-1], stacked)
 
 
 def _time_cells(time: TimeChange, label: str) -> list[str | Text]:
