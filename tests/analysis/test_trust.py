@@ -209,6 +209,7 @@ def test_overlap_on_one_stream_counts_and_is_said_to_be_hidden():
     doubt = {each.code: each for each in found.doubts}["stream-overlap"]
     assert (doubt.count, doubt.time_ns) == (1, 1_776)
     assert "viewers hide them" in doubt.text
+    assert doubt.text.startswith("1 kernel starts before the previous activity on its stream has ended")
     assert found.counts["kernels"] == 4
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from build import Build
 from foretrace.report.data import reading
 from foretrace.report.html import trace_page
 from foretrace.trace.load import load_trace
@@ -205,6 +206,17 @@ def test_looks_right_at_both_widths_in_both_themes(naive, opened, keep, width, d
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
         assert ground == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")
+
+
+def test_long_step_names_fit_a_phone(opened):
+    name = "one whole step of the training loop, forward and backward and optimizer"
+    build = Build().gpu()
+    for at in range(3):
+        begin = 1000 * at + 10
+        build.annotation(name, 1000 * at, 900)
+        build.op("aten::mm", begin, 100).kernel("A", begin + 200, 50, launched=begin + 5)
+    with opened(trace_page(reading(build.load(step=name))), width=400) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 def test_the_theme_can_be_chosen_and_paper_is_white(naive, opened):

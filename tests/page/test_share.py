@@ -50,6 +50,11 @@ def test_without_the_package_it_says_what_to_install(trace_file, capsys, monkeyp
     )
 
 
+def test_a_file_that_is_not_there_is_said_first(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert refused(capsys, str(tmp_path / "nope.json"), "-b", "traces").endswith("nope.json: no such file or folder.\n")
+
+
 def test_without_a_login_it_says_how_to_log_in(trace_file, capsys, monkeypatch):
     hub(monkeypatch, None)
     assert "run `hf auth login` first" in refused(capsys, str(trace_file), "-b", "traces")

@@ -1,5 +1,6 @@
 """Which backend to pin for a shape, on what evidence; the default is kept unless a pin gains more than the spread."""
 
+import dataclasses
 import math
 
 import msgspec
@@ -13,6 +14,7 @@ from foretrace.cli.recommend import parse_shape
 from foretrace.errors import MissingDataError, UsageError
 from foretrace.report.pin_code import pin_code
 from foretrace.report.recommend_text import recommendation_text
+from foretrace.report.recommendation import Alternative
 from foretrace.report.sweep_data import Sweep
 from foretrace.sweep.recommend import recommended
 
@@ -148,6 +150,16 @@ def test_the_text_fits_and_holds_the_answer_the_code_and_the_evidence(sweep):
     assert "doublings away" in text
     assert "Evidence: measured" in text
     assert max(len(line) for line in text.splitlines()) <= 100
+
+
+def test_what_is_less_certain_than_it_is_large_is_not_known(sweep):
+    found = recommended(shape(length=384), sweep)
+    rows = (Alternative("flash", -0.5, 2.41), Alternative("math", -1.4, 0.3), Alternative("efficient", 0.01, 0.02))
+    text = recommendation_text(dataclasses.replace(found, pin=None, alternatives=rows))
+    lines = [line.split() for line in text.splitlines()]
+    assert ["flash", "not", "known", "-"] in lines
+    assert ["math", "2.4x", "as", "long", "30", "%"] in lines
+    assert ["efficient", "1", "%", "less", "time", "2", "%"] in lines
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ __all__ = ["print_recommendation", "recommendation_text"]
 
 _TEXT_WIDTH: Final = 100
 _CERTAIN: Final = 0.99  # an estimate is never more certain than this
+_ABOUT: Final = 0.1
 _SURE: Final = {
     "measured": "measured at this very shape",
     "sure": "sure",
@@ -125,7 +126,9 @@ def _cells(each: Alternative) -> list[str]:
         word = "the same"
     else:
         word = f"{share_text(abs(each.gain))} {'less' if each.gain > 0 else 'more'} time"
-    return [plain(each.variant), word, share_text(each.give_or_take)]
+    # Within a tenth a difference of less than its uncertainty still says something: about the same.
+    sure = each.give_or_take <= max(_ABOUT, abs(each.gain))
+    return [plain(each.variant), word if sure else "not known", share_text(each.give_or_take) if sure else "-"]
 
 
 def _evidence(found: Recommendation) -> list[list[str]]:

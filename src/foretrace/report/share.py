@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from foretrace.errors import MissingDataError, UsageError
 from foretrace.report.perfetto import ORIGIN
-from foretrace.trace.source import open_source
+from foretrace.trace.source import open_source, split_member
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,12 +30,13 @@ def share(traces: Sequence[Path], bucket: str, *, namespace: str | None = None) 
 
     Raises:
         MissingDataError: trace-util is not installed, or nobody is logged in.
-        UsageError: there is nothing to upload, or trace-util did not finish.
+        UsageError: there is nothing to upload, or no such file, or trace-util did not finish.
     """
+    files = _files(traces)
     owner = _owner(namespace)
     with tempfile.TemporaryDirectory(prefix="foretrace-share-") as place:
         folder = Path(place)
-        names = staged(traces, folder)
+        names = staged(files, folder)
         command = [sys.executable, "-c", f"from {_PACKAGE}.cli import app; app()", str(folder), "--bucket", bucket]
         command += ["--namespace", namespace] if namespace else []
         done = subprocess.run(command, check=False, stdout=sys.stderr)  # noqa: S603 - our own interpreter and arguments
@@ -91,6 +92,9 @@ def _files(traces: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for path in traces:
         if not path.is_dir():
+            place = split_member(path)[0]
+            if place != "-" and not Path(place).exists():
+                raise UsageError(f"{path}: no such file or folder.")
             found.append(path)
             continue
         inside = sorted(

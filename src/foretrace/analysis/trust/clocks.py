@@ -81,13 +81,14 @@ def stream_overlap(trace: Trace, _steps: Timeline) -> Doubt | None:
     found = np.concatenate(hidden) if hidden else np.zeros(0, np.int64)
     if not found.size:
         return None
+    verb, whose = ("starts", "its") if len(found) == 1 else ("start", "their")
     return Doubt(
         "stream-overlap",
         len(found),
         time,
-        f"{kinds_text(trace, found)} start before the previous activity on their stream has ended ({time_text(time)} "
-        "in all; dependent launches do that, and clocks). Trace viewers hide them; here they count. Device time "
-        "counts the overlap twice, busy once.",
+        f"{kinds_text(trace, found)} {verb} before the previous activity on {whose} stream has ended "
+        f"({time_text(time)} in all; dependent launches do that, and clocks). Trace viewers hide them; here they "
+        "count. Device time counts the overlap twice, busy once.",
     )
 
 

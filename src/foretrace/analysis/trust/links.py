@@ -69,9 +69,10 @@ def _other_totals(trace: Trace, steps: Timeline, lost: I64, time: int) -> str:
     if all_kernels == true_kernels:
         shown, true = time_text(total + time), time_text(total)
         return f" A table that adds them, as PyTorch's does, shows {shown} of device time; in steps are {true}."
+    over = f", the times over {count_text(number, 'step')}" if number > 1 else ""
     return (
         f" A table that adds them, as PyTorch's does, shows {_each(all_kernels, number)} kernels a step and "
-        f"{time_text(total + time)}; true are {_each(true_kernels, number)} and {time_text(total)}."
+        f"{time_text(total + time)}; true are {_each(true_kernels, number)} and {time_text(total)}{over}."
     )
 
 

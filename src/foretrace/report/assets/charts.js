@@ -7,8 +7,12 @@ function loadBokeh() {
   bokeh ||= (async () => {
     const script = document.createElement("script");
     script.textContent = new TextDecoder().decode(await gunzip(document.getElementById("bokeh").textContent.trim()));
+    // It keeps the console's functions as it finds them, and tells there that the level was set.
+    const { log } = console;
+    console.log = () => {};
     document.head.append(script);
     window.Bokeh.set_log_level("error");
+    console.log = log;
   })();
   return bokeh;
 }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from foretrace.report.escape import plain
 from foretrace.report.labels import short_name
@@ -23,10 +26,10 @@ def finding_items(reading: Reading) -> list[dict[str, Any]]:
     labels = {
         row["name"]: row["decoded"]["short"] for row in content["kernels"] if row["decoded"] and row["kind"] == "kernel"
     }
-    return [_finding(found, labels) for found in content["findings"]]
+    return [_finding(found, labels, reading) for found in content["findings"]]
 
 
-def _finding(found: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+def _finding(found: dict[str, Any], labels: Mapping[str, str], reading: Reading) -> dict[str, Any]:
     return {
         "code": plain(found["code"]),
         "name": plain(found["name"]),
@@ -37,7 +40,7 @@ def _finding(found: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]
         "text": plain(found.get("text") or ""),
         "change": _lines(found.get("change") or ""),
         "because": plain(found.get("because") or ""),
-        "evidence": _events(found.get("evidence") or (), labels),
+        "evidence": _told_apart(_events(found.get("evidence") or (), labels), reading),
     }
 
 
@@ -70,6 +73,22 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
 def _lines(text: str) -> str:
     """Advice may have lines: each made safe, the breaks kept."""
     return "\n".join(plain(line) for line in text.split("\n"))
+
+
+def _told_apart(events: Sequence[dict[str, Any]], reading: Reading) -> list[dict[str, Any]]:
+    """Each event once; where several have one label, each says when it began."""
+    once = list({item["event"]: item for item in events}.values())
+    often = Counter(item["label"] for item in once)
+    return [item | {"at": _began(item["event"], reading) if often[item["label"]] > 1 else ""} for item in once]
+
+
+def _began(event: int, reading: Reading) -> str:
+    """``at 248.5 ms``: when an event began, from the first event of the file on."""
+    rows = reading.trace.rows
+    at = int(np.searchsorted(rows.index, event))
+    if at >= len(rows) or int(rows.index[at]) != event:
+        return ""
+    return f"at {time_text(int(rows.ts[at]) - int(rows.ts.min()))}"
 
 
 def _events(evidence: Sequence[Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ def figures(reading: Reading) -> list[Figure]:
         return [
             Figure("CPU time", time_text(per_step.cpu_time_ns.median), _range(per_step.cpu_time_ns, per_step.steps))
         ]
-    copies = f"{per_step.memcpys.value:,} memcpy, {per_step.memsets.value:,} memset"
+    copies = f"{_counted(per_step.memcpys, 'memcpy', 'memcpys')}, {_counted(per_step.memsets, 'memset', 'memsets')}"
     found = [
         Figure("kernels", f"{per_step.kernels.value:,}", _varies(per_step.kernels) or copies),
         Figure(
