@@ -194,6 +194,7 @@ def test_the_release_is_told_as_it_is(why):
     recorded = OWN / "p3_sdpa_auto.json.gz"
     assert "of torch: 2.6 to 2.15 tried" in words_of(why(recorded))
     assert "those of 2.15 stand in" in words_of(why(recorded, "--torch", "9.9"))
+    assert json.loads(why(recorded, "--torch", "9.9", "--json").stdout)["calls"][0]["torch_known"] is False
 
 
 def test_cudnn_releases_are_told_in_order(why):

@@ -96,6 +96,7 @@ class RecordedCall:
             "picks": known.backend if known else None,
             "picks_certain": known.certain if known else False,
             "torch": known.torch if known and known.torch_given else None,
+            "torch_known": known.torch_known if known and known.torch_given else None,
             "backends": backends,
             "notes": list(self.notes),
         }
