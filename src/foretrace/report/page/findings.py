@@ -63,6 +63,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
                 "event": item.event,
                 "label": plain(item.label),
                 "time": time_text(item.time_ns.median) if item.time_ns.median else "",
+                "at": "",
                 "path": " > ".join(plain(part) for part in item.path),
             }
             for item in outcome.evidence
