@@ -11,7 +11,7 @@
 #define RAW_DEPTH 64
 
 /* Longer than any event can reasonably be; one that is longer counts as broken. */
-#define MAX_EVENT ((ptrdiff_t)2 << 20)
+#define MAX_EVENT ((ptrdiff_t)1 << 20)
 
 /* Keys that are recognized at a glance: longer ones and later ones are read the long way. */
 enum { KEY_ROOM = 32, KEYS_KNOWN = 128 };

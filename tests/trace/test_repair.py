@@ -1,8 +1,10 @@
 """Damaged files: what can be read is read, the rest is named with its place; strict reading refuses. Both readers."""
 
+import contextlib
 import gzip
 import json
 import re
+import time
 
 import pytest
 
@@ -450,3 +452,42 @@ def test_a_truncated_stream_keeps_its_events(tmp_path, reader):
     assert set(codes(found)) == {"cut-off", "compression"}
     with pytest.raises(TraceFormatError):
         read_raw(tmp_path / "t.json.gz", reader=reader, strict=True)
+
+
+# ---- text made to cost time ----
+
+
+HEAD, GOOD = b'{"traceEvents": [', event("good").encode()
+SIZE = 200_000
+COSTLY = {
+    "events within events": HEAD + b'{"ph":[1,' * (SIZE // 9),
+    "objects within objects": HEAD + b'{"ph":{"a":' * (SIZE // 11),
+    "events that begin": HEAD + b'{"ph": 1,{' * (SIZE // 40),
+    "brackets": HEAD + b"[{" * (SIZE // 2),
+    "quotes": HEAD + b'"' * SIZE,
+    "quotes in a name": HEAD + b'{"ph":"X","name":"' + b'a", "b' * (SIZE // 6) + b'"},' + GOOD + b"]}",
+    "quotes that are escaped": HEAD + b'{"ph":"X","name":"' + b'\\"' * (SIZE // 2) + b"}," + GOOD + b"]}",
+    "broken events": HEAD + b'{"ph": "X", "name" "b"},' * (SIZE // 48) + GOOD + b"]}",
+    "ends of the list": HEAD + b'],{"ph":"X"}' * (SIZE // 24),
+    "a key that does not end": b'{"a":[' * (SIZE // 6),
+    "many keys": b"{" + b"".join(b'"k%d": 1,' % at for at in range(SIZE // 10)) + b'"traceEvents": []}',
+    "digits": HEAD + b'{"ph":"X","ts":' + b"1" * SIZE + b"}," + GOOD + b"]}",
+    "commas": HEAD + b"," * SIZE + GOOD + b"]}",
+    "phases": HEAD + b",".join(b'{"ph":"%d"}' % at for at in range(SIZE // 14)) + b"]}",
+}
+
+
+@pytest.mark.parametrize("kind", COSTLY)
+def test_hostile_text_costs_a_bounded_time(tmp_path, reader, kind):
+    started = time.process_time()
+    with contextlib.suppress(TraceFormatError):
+        read_text(tmp_path, COSTLY[kind], reader)
+    assert time.process_time() - started < 8
+
+
+def test_an_event_longer_than_any_is_left_out(tmp_path, reader):
+    text = between(event("f", ', "text": "' + "a" * (3 << 20) + '"'))
+    found = read_text(tmp_path, text, reader)
+    assert names(found) == ["before", "after"]
+    assert codes(found) == {"broken-event": 1}
+    assert len(read_text(tmp_path, between(event("f" * 900_000)), reader).strings[1]) == 900_000

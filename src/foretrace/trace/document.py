@@ -7,15 +7,16 @@ between two events until the list ends, the text runs out, or something is no ev
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from foretrace.errors import TraceFormatError
 from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens
+from foretrace.trace.header import MAX_HEADER, header_value
 from foretrace.trace.raw import Repair
 from foretrace.trace.recognize import foreign_content, foreign_keys
 from foretrace.trace.repair import LOOK_AHEAD, at_header, meaning, mend, next_event
 from foretrace.trace.shown import shown
+from foretrace.trace.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTES", "Document", "EventReader", "Stop"]
 
-# A top-level value longer than this is no header of a trace.
-MAX_HEADER: Final = 16 << 20
+# A top-level key is looked for in as many bytes.
+_LONGEST_KEY: Final = 64 << 10
 
 # The damage that readers of events count by themselves, in the order in which they report it.
 NOTES: Final = ("backslash", "control-character", "bad-utf8", "not-finite", "extra-comma", "missing-comma")
 
 # Text that broken events may be read over beyond their ends, in all.
-_MOST_AGAIN: Final = 2 << 20
+_MOST_AGAIN: Final = 512 << 10
 
 # A mapped file is read in slices, so that an interrupt is heeded and progress can be shown.
 _SLICE: Final = 32 << 20
@@ -97,61 +98,13 @@ class Document:
         self.name = name
         self.header: dict[str, Any] = {}
         self.is_list = False
+        self.window = Window(pieces, count_lines)
         self._found_list = False
-        self._pieces = pieces
-        self._count_lines = count_lines
         self._progress = progress
-        self._text: bytes | mmap = b""
-        self._base = 0
-        self._lines = 0
-        self._whole = False
         self._repairs: dict[str, Repair] = {}
         self._again = 0
 
-    # ---- the text ----
-
-    def _more(self, at: int) -> int | None:
-        """Take in the next piece, dropping what lies before ``at``; where that now stands, or None at the end."""
-        if self._whole:
-            return None
-        piece = next(self._pieces, None)
-        if piece is None:
-            self._whole = True
-            return None
-        text = self._text
-        if not text:
-            self._text = piece
-            return at
-        self._lines += self._count_lines(text, 0, at)
-        self._text = bytes(text[at:]) + bytes(piece)
-        self._base += at
-        return 0
-
-    def _hold(self, at: int, size: int) -> int:
-        """Take in text until ``size`` bytes from ``at`` are there, or all there are; where ``at`` now stands."""
-        while len(self._text) - at < size:
-            moved = self._more(at)
-            if moved is None:
-                break
-            at = moved
-        return at
-
-    def _space(self, at: int) -> int:
-        """The next byte that is no white space, or the end of all text."""
-        while True:
-            found = SPACE.match(self._text, at)
-            at = found.end() if found else at
-            if at < len(self._text):
-                return at
-            moved = self._more(at)
-            if moved is None:
-                return at
-            at = moved
-
     # ---- damage ----
-
-    def _line(self, byte: int) -> int:
-        return self._lines + self._count_lines(self._text, 0, byte - self._base) + 1
 
     def _note(self, code: str, byte: int, count: int = 1, *, line: int = 0) -> None:
         before = self._repairs.get(code)
@@ -159,7 +112,7 @@ class Document:
             total = before.count + count
             self._repairs[code] = Repair(code, total, before.byte, before.line, meaning(code, total))
         else:
-            self._repairs[code] = Repair(code, count, byte, line or self._line(byte), meaning(code, count))
+            self._repairs[code] = Repair(code, count, byte, line or self.window.line(byte), meaning(code, count))
 
     def _note_events(self, seen: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Take over what the reader counted since the last time."""
@@ -169,14 +122,6 @@ class Document:
                 if count > before:
                     self._note(code, byte if not before else 0, count - before)
         return notes
-
-    def position(self) -> int:
-        """Bytes of text taken in."""
-        return self._base + len(self._text)
-
-    def line(self) -> int:
-        """The last line taken in."""
-        return self._line(self.position())
 
     def repairs(self) -> list[Repair]:
         """All damage that was read past, in the order of its first place."""
@@ -190,40 +135,39 @@ class Document:
         Raises:
             TraceFormatError: it is no JSON with a list of events.
         """
-        at = self._hold(0, 4)
-        if bytes(self._text[:3]) == b"\xef\xbb\xbf":
+        at = self.window.hold(0, _HEAD)
+        head = bytes(self.window.text[:_HEAD])
+        if bytes(self.window.text[:3]) == b"\xef\xbb\xbf":
             at += 3
-        at = self._space(at)
-        if at >= len(self._text):
+        at = self.window.space(at)
+        if at >= len(self.window):
             raise TraceFormatError(f"{self.name}: an empty file; the profiler did not finish writing it, record again.")
-        if self._text[at] == 0x5B:  # noqa: PLR2004 - a bracket
+        if self.window.text[at] == 0x5B:  # noqa: PLR2004 - a bracket
             self.is_list = True
             at = self._events(at + 1)
             if at >= 0:
                 self._end(at)
-        elif self._text[at] == 0x7B:  # noqa: PLR2004 - a brace
+        elif self.window.text[at] == 0x7B:  # noqa: PLR2004 - a brace
             self._members(at + 1)
         else:
-            at = self._hold(at, _HEAD)
-            head = bytes(self._text[at : at + _HEAD])
             what = foreign_content(head, self.name) or f'it is no JSON: it begins with "{shown(head, _FRAGMENT)}"'
             raise TraceFormatError(f"{self.name}: {what}.")
 
     def _end(self, at: int) -> None:
         """After the end of the document."""
-        at = self._space(at)
-        if at < len(self._text):
-            self._note("trailing-text", self._base + at)
+        at = self.window.space(at)
+        if at < len(self.window):
+            self._note("trailing-text", self.window.base + at)
 
     def _members(self, at: int) -> None:
         """The top-level object, from behind its brace."""
         comma = -1
         while True:
-            at = self._space(at)
-            if at >= len(self._text):
+            at = self.window.space(at)
+            if at >= len(self.window):
                 self._cut_header(at)
                 return
-            byte = self._text[at]
+            byte = self.window.text[at]
             if byte == 0x7D:  # noqa: PLR2004 - a brace
                 if comma >= 0:
                     self._note("extra-comma", comma)
@@ -233,7 +177,7 @@ class Document:
             if byte == 0x2C:  # noqa: PLR2004 - a comma
                 if comma >= 0:
                     self._note("extra-comma", comma)
-                comma = self._base + at
+                comma = self.window.base + at
                 at += 1
                 continue
             comma = -1
@@ -248,7 +192,7 @@ class Document:
         what = foreign_keys(self.header)
         if what:
             raise TraceFormatError(f"{self.name}: {what}.")
-        byte = self._base + at
+        byte = self.window.base + at
         keys = shown(", ".join(list(self.header)[:5]))
         held = f"its top-level keys are {keys}" if keys else "it has no top-level keys"
         raise TraceFormatError(
@@ -257,78 +201,59 @@ class Document:
 
     def _cut_header(self, at: int) -> None:
         self._finish(at)
-        self._note("cut-off-header", self._base + at)
+        self._note("cut-off-header", self.window.base + at)
 
     def _member(self, at: int) -> int:
         """One top-level key and its value; where it ends, or -1 where nothing more can be read."""
-        grown = 0
-        while True:
-            tokens = Tokens(self._text, lax=True)
-            tokens.nest.append(True)
-            tokens.begin(at)
-            try:
-                value, name = tokens.key(at)
-                if name == "traceEvents":
-                    break
-                what = foreign_keys(self.header, name)
-                if what and not self._found_list:
-                    raise TraceFormatError(f"{self.name}: {what}.")
-                tokens.begin(value)
-                end = tokens.value(value)
-                clean = tokens.clean(end)
-                if end == len(self._text) and not self._whole:
-                    raise Cut  # noqa: TRY301 - a number may go on
-                self._keep(name, clean, tokens, value)
-            except Cut:
-                grown = max(2 * grown, 2 * (len(self._text) - at), 1 << 16)
-                if self._whole or len(self._text) - at > MAX_HEADER:
-                    return self._give_up(at)
-                at = self._hold(at, grown)
-            except Broken as broken:
-                return self._broken_member(at, broken.at)
-            else:
-                return end
-        if self._text[value] != 0x5B:  # noqa: PLR2004 - a bracket
+        at = self.window.hold(at, _LONGEST_KEY)
+        tokens = Tokens(self.window.text, end=min(len(self.window), at + _LONGEST_KEY), lax=True)
+        tokens.nest.append(True)
+        try:
+            value, name = tokens.key(at)
+        except Cut:
+            return self._endless_member(at)
+        except Broken as broken:
+            return self._broken_member(at, broken.at)
+        if name == "traceEvents":
+            if self.window.text[value] == 0x5B:  # noqa: PLR2004 - a bracket
+                return self._events(value + 1)
             if self._found_list:
                 return self._broken_member(at, value)
-            raise TraceFormatError(f"{self.name}: traceEvents is no list (byte {self._base + value}).")
-        return self._events(value + 1)
-
-    def _keep(self, name: str, clean: bytes, tokens: Tokens, start: int) -> None:
+            raise TraceFormatError(f"{self.name}: traceEvents is no list (byte {self.window.base + value}).")
+        what = None if self._found_list else foreign_keys(self.header, name)
+        if what:
+            raise TraceFormatError(f"{self.name}: {what}.")
         try:
-            self.header[name] = json.loads(clean)
-        except (ValueError, RecursionError):
-            self._note("header", self._base + start)
-            return
-        for note in tokens.notes:
-            self._note(note.code, self._base + note.at)
+            value, found = header_value(self.window, value)
+        except Cut:
+            return self._endless_member(value)
+        except Broken as broken:
+            return self._broken_member(value, broken.at)
+        self.header[name] = found.value
+        for note in [*tokens.notes, *found.notes]:
+            self._note(note.code, self.window.base + note.at)
+        return found.end
 
-    def _give_up(self, at: int) -> int:
-        """A top-level value that does not end."""
+    def _endless_member(self, at: int) -> int:
+        """A top-level key or value that does not end."""
         if not self._found_list:
             what = foreign_keys(self.header) or "no list of events (traceEvents) was found"
-            raise TraceFormatError(f"{self.name}: {what}: its first key without an end is at byte {self._base + at}.")
-        self._note("cut-off-header" if self._whole else "header", self._base + at)
+            place = self.window.base + at
+            raise TraceFormatError(f"{self.name}: {what}; what stands at byte {place} does not end.")
+        self._note("cut-off-header" if self.window.is_whole else "header", self.window.base + at)
         return -1
 
     def _broken_member(self, at: int, broken: int) -> int:
         """A top-level key or value that is no JSON: go on at the event list, if that is still to come."""
-        self._note("header", self._base + at)
+        self._note("header", self.window.base + at)
         if self._found_list:
             return -1
-        place = self._text.find(b'"traceEvents"', at + 1)
-        while place < 0 and len(self._text) - at < MAX_HEADER:
-            moved = self._more(at)
-            if moved is None:
-                break
-            at = moved
-            place = self._text.find(b'"traceEvents"', at + 1)
+        byte, line = self.window.base + broken, self.window.line(self.window.base + broken)
+        fragment = shown(bytes(self.window.text[broken : broken + _FRAGMENT]))
+        at = self.window.hold(at, MAX_HEADER)
+        place = self.window.text.find(b'"traceEvents"', at + 1, at + MAX_HEADER)
         if place < 0:
-            fragment = shown(bytes(self._text[broken : broken + _FRAGMENT]))
-            raise TraceFormatError(
-                f"{self.name}: no JSON at byte {self._base + broken},"
-                f' line {self._line(self._base + broken)}: "{fragment}".'
-            )
+            raise TraceFormatError(f'{self.name}: no JSON at byte {byte}, line {line}: "{fragment}".')
         return place
 
     # ---- the event list ----
@@ -343,57 +268,57 @@ class Document:
         while True:
             if limit <= at:
                 limit = at + _SLICE
-            why, at = reader.scan(self._text, at, min(limit, len(self._text)), self._base)
+            why, at = reader.scan(self.window.text, at, min(limit, len(self.window)), self.window.base)
             seen = self._note_events(seen)
             if self._progress:
-                self._progress(self._base + at)
+                self._progress(self.window.base + at)
             if why == Stop.END:
-                at = self._hold(self._space(at + 1), _AFTER_LIST)
+                at = self.window.hold(self.window.space(at + 1), _AFTER_LIST)
                 go_on = self._list_goes_on(at)
                 if go_on < 0:
                     return at
-                self._note("bracket", self._base + at)
+                self._note("bracket", self.window.base + at)
                 reader.restart()
                 at = go_on
                 continue
-            if why == Stop.MORE and limit < len(self._text) and limit - at <= MAX_EVENT:
+            if why == Stop.MORE and limit < len(self.window) and limit - at <= MAX_EVENT:
                 limit += _SLICE
                 continue
-            if why == Stop.MORE and len(self._text) - at <= MAX_EVENT:
-                moved = self._more(at)
+            if why == Stop.MORE and len(self.window) - at <= MAX_EVENT:
+                moved = self.window.more(at)
                 if moved is not None:
                     at = moved
                     limit = at + _SLICE
                     continue
-                if at >= len(self._text):
-                    self._note("cut-off", self._base + at)
+                if at >= len(self.window):
+                    self._note("cut-off", self.window.base + at)
                     return -1
             at = self._mend(at)
             if at < 0:
                 return -1
-            if at_header(self._text, at):
-                self._note("bracket", self._base + at)
+            if at_header(self.window.text, at):
+                self._note("bracket", self.window.base + at)
                 return at
 
     def _list_goes_on(self, at: int) -> int:
         """Whether another event follows the bracket that ended the list: where, or -1."""
-        if at >= len(self._text):
+        if at >= len(self.window):
             return -1
-        if self._text[at] == 0x2C:  # noqa: PLR2004 - a comma
-            found = SPACE.match(self._text, at + 1)
+        if self.window.text[at] == 0x2C:  # noqa: PLR2004 - a comma
+            found = SPACE.match(self.window.text, at + 1)
             at = found.end() if found else at + 1
-            if at < len(self._text) and self._text[at] == 0x7B:  # noqa: PLR2004 - a brace
+            if at < len(self.window) and self.window.text[at] == 0x7B:  # noqa: PLR2004 - a brace
                 return at
         return -1
 
     def _mend(self, at: int) -> int:
         """Past a broken event: where to go on, or -1 at the end of all events."""
         reader = self.reader
-        at = self._hold(at, LOOK_AHEAD)
-        if at_header(self._text, at):
+        at = self.window.hold(at, LOOK_AHEAD)
+        if at_header(self.window.text, at):
             return at
-        mended = mend(self._text, at, whole=self._whole)
-        base = self._base
+        mended = mend(self.window.text, at, whole=self.window.is_whole)
+        base = self.window.base
         if mended.event:
             event = mended.event
             start = base + event.args_start if event.args_start >= 0 else -1
@@ -404,17 +329,17 @@ class Document:
             self._note("broken-event", base + at)
             reader.skip()
             return mended.go_on
-        is_event = self._text[at] == 0x7B  # noqa: PLR2004 - a brace
-        start, line = base + at, self._line(base + at)
+        is_event = self.window.text[at] == 0x7B  # noqa: PLR2004 - a brace
+        start, line = base + at, self.window.line(base + at)
         go_on = mended.go_on if mended.go_on >= 0 else self._search(at)
         if go_on < 0:
             self._note("cut-off", start, line=line)
             return -1
         self._note("broken-event" if is_event else "garbage", start, line=line)
         # Text that is read again and again: each of these events seems to hold all that follow.
-        self._again += max(0, base + mended.looked - self._base - go_on)
+        self._again += max(0, base + mended.looked - self.window.base - go_on)
         if self._again > _MOST_AGAIN:
-            self._note("given-up", self._base + go_on)
+            self._note("given-up", self.window.base + go_on)
             return -1
         if is_event:
             reader.skip()
@@ -425,11 +350,11 @@ class Document:
     def _search(self, at: int) -> int:
         """The next event anywhere after a place that nothing near follows, or -1."""
         while True:
-            found = next_event(self._text, at + 1)
+            found = next_event(self.window.text, at + 1)
             if found >= 0:
                 return found
-            at = max(at, len(self._text) - 4096)
-            moved = self._more(at)
+            at = max(at, len(self.window) - 4096)
+            moved = self.window.more(at)
             if moved is None:
                 return -1
             at = moved

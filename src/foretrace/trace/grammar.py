@@ -40,7 +40,7 @@ _TEXT_NUMBERS: Final = frozenset({"ts", "dur"})
 RAW_DEPTH: Final = 64
 
 # Longer than any event can reasonably be; one that is longer counts as broken.
-MAX_EVENT: Final = 2 << 20
+MAX_EVENT: Final = 1 << 20
 
 SPACE: Final = re.compile(rb"[ \t\n\r]*+")
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?+)*+"')

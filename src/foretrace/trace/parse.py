@@ -1,4 +1,4 @@
-"""The reader of events that needs no compiler: typed msgspec structs, a few megabytes at a time.
+"""The reader of events that needs no compiler: typed msgspec structs, a megabyte at a time.
 
 A piece of the list that is clean JSON is decoded as a whole; where it is not, the events around the damage are read
 one by one with ``Tokens``, whose grammar is the scanner's. So both readers give the same columns and the same notes.
@@ -15,12 +15,29 @@ import msgspec
 import numpy as np
 
 from foretrace.trace.document import NOTES, Document, Stop
-from foretrace.trace.grammar import LONGEST_INTEGER, RAW_DEPTH, SPACE, Broken, Cut, Tokens
-from foretrace.trace.kineto import CATEGORIES, DEVICE_CATEGORIES, LEGACY_CPU_PROCESS, Category
+from foretrace.trace.entries import (
+    DEVICE,
+    NO_ACTIVITY,
+    NO_ARGS,
+    NO_OP,
+    OP,
+    Entry,
+    Event,
+    activity_row,
+    decode_event,
+    decode_events,
+    decode_text,
+    entry_of,
+    id_text,
+    is_deep,
+    string,
+    whole,
+)
+from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens
+from foretrace.trace.growing import GrowingTable
 from foretrace.trace.raw import (
     MISSING,
     MISSING32,
-    MISSING_FLOAT,
     ActivityColumns,
     FlowColumns,
     MemoryColumns,
@@ -35,124 +52,19 @@ if TYPE_CHECKING:
 
 __all__ = ["MsgspecReader", "count_lines", "parse_events"]
 
-_PIECE: Final = 4 << 20
+# No more than an event can have: so each event in a piece is short enough.
+_PIECE: Final = MAX_EVENT
 _SMALLEST_PIECE: Final = 2 << 10
 # Braces that are looked at for the end of an event; where none of so many is one, events are read one by one.
 _MOST_LOOKS: Final = 200
 
-_INT32: Final = 2**31 - 1
-_INT64: Final = 2**63 - 1
-_LABELS: Final = frozenset({"process_name", "process_labels", "thread_name"})
 _NULL: Final = b"null"
 
 _NEXT_EVENT: Final = re.compile(rb'\{[ \t\n\r]*+"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"')
 _ARGS: Final = re.compile(rb'"args"[ \t\n\r]*+:[ \t\n\r]*+')
 _ERROR_BYTE: Final = re.compile(r"\(byte (\d+)\)")
-_INTEGER: Final = re.compile(r"[ \t\n\r]*[-+]?[0-9]+[ \t\n\r]*")
-_TRIPLE: Final = re.compile(
-    r"[ \t\n\r]*\[[ \t\n\r]*([-+]?[0-9]+)[ \t\n\r]*,[ \t\n\r]*([-+]?[0-9]+)[ \t\n\r]*,"
-    r"[ \t\n\r]*([-+]?[0-9]+)[ \t\n\r]*\][ \t\n\r]*"
-)
 _SPACES: Final = b" \t\n\r"
 _LINE_FEED: Final = 0x0A
-_SHORT_LIST: Final = 2 * RAW_DEPTH
-_TOO_LONG: Final = 10 ** (LONGEST_INTEGER - 1)
-
-
-class _Event(msgspec.Struct, gc=False):
-    ph: Any = None
-    cat: Any = None
-    name: Any = None
-    pid: Any = None
-    tid: Any = None
-    ts: msgspec.Raw = msgspec.Raw()
-    dur: msgspec.Raw = msgspec.Raw()
-    id: Any = None
-    args: msgspec.Raw = msgspec.Raw()
-
-
-class _ActivityArgs(msgspec.Struct, gc=False):
-    external: Any = msgspec.field(default=None, name="External id")
-    external_old: Any = msgspec.field(default=None, name="external id")
-    correlation: Any = None
-    device: Any = None
-    stream: Any = None
-    context: Any = None
-    registers: Any = msgspec.field(default=None, name="registers per thread")
-    shared_memory: Any = msgspec.field(default=None, name="shared memory")
-    grid: Any = None
-    block: Any = None
-    bytes: Any = None
-    occupancy: Any = msgspec.field(default=None, name="est. achieved occupancy %")
-    blocks_per_sm: Any = msgspec.field(default=None, name="blocks per SM")
-    warps_per_sm: Any = msgspec.field(default=None, name="warps per SM")
-    graph_node: Any = msgspec.field(default=None, name="graph node id")
-
-
-class _OpArgs(msgspec.Struct, gc=False):
-    external: Any = msgspec.field(default=None, name="External id")
-    external_old: Any = msgspec.field(default=None, name="external id")
-    correlation: Any = None
-    sequence: Any = msgspec.field(default=None, name="Sequence number")
-    forward_thread: Any = msgspec.field(default=None, name="Fwd thread id")
-    dims: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Dims")
-    dims_old: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input dims")
-    types: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input type")
-    strides: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Input Strides")
-    concrete: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="Concrete Inputs")
-
-
-class _OtherArgs(msgspec.Struct, gc=False):
-    external: Any = msgspec.field(default=None, name="External id")
-    external_old: Any = msgspec.field(default=None, name="external id")
-    correlation: Any = None
-
-
-class _MemoryArgs(msgspec.Struct, gc=False):
-    address: Any = msgspec.field(default=None, name="Addr")
-    bytes: Any = msgspec.field(default=None, name="Bytes")
-    total_allocated: Any = msgspec.field(default=None, name="Total Allocated")
-    total_reserved: Any = msgspec.field(default=None, name="Total Reserved")
-    device_type: Any = msgspec.field(default=None, name="Device Type")
-    device: Any = msgspec.field(default=None, name="Device Id")
-
-
-class _LabelArgs(msgspec.Struct, gc=False):
-    name: Any = msgspec.UNSET
-    labels: Any = msgspec.UNSET
-
-
-_events = msgspec.json.Decoder(list[_Event])
-_event = msgspec.json.Decoder(_Event).decode
-_text = msgspec.json.Decoder(str)
-_activity_args = msgspec.json.Decoder(_ActivityArgs).decode
-_op_args = msgspec.json.Decoder(_OpArgs).decode
-_other_args = msgspec.json.Decoder(_OtherArgs).decode
-_memory_args = msgspec.json.Decoder(_MemoryArgs).decode
-_label_args = msgspec.json.Decoder(_LabelArgs).decode
-
-_NO_ACTIVITY: Final = _ActivityArgs()
-_NO_OP: Final = _OpArgs()
-_NO_ARGS: Final = _OtherArgs()
-
-# Plain integers are found faster than members of an enumeration.
-_OP: Final = int(Category.CPU_OP)
-_OTHER: Final = int(Category.OTHER)
-_DEVICE: Final = frozenset(map(int, DEVICE_CATEGORIES))
-_CATEGORIES: Final = {text: int(category) for text, category in CATEGORIES.items()}
-_ARGS_OF: Final = {
-    int(category): (
-        (_op_args, _NO_OP)
-        if category == Category.CPU_OP
-        else (_activity_args, _NO_ACTIVITY)
-        if category in DEVICE_CATEGORIES
-        else (_other_args, _NO_ARGS)
-    )
-    for category in Category
-}
-
-# (phase, category, event, its args as far as they are looked at)
-_Entry = tuple[str, int, _Event, Any]
 
 
 def count_lines(text: bytes | mmap, start: int, stop: int) -> int:
@@ -162,165 +74,6 @@ def count_lines(text: bytes | mmap, start: int, stop: int) -> int:
         part = np.frombuffer(bytes(text[at : min(at + _PIECE, stop)]), np.uint8)
         lines += int(np.count_nonzero(part == _LINE_FEED))
     return lines
-
-
-# ---- values that may be written in several ways ----
-
-
-def _whole(value: Any, limit: int = _INT64, missing: int = MISSING) -> int:
-    """An id or count that may be written as a number or as text."""
-    if type(value) is int:
-        return value if -limit <= value <= limit else missing
-    if type(value) is float:
-        return int(value) if abs(value) <= limit else missing
-    if type(value) is str and _INTEGER.fullmatch(value):
-        digits = value.strip()
-        return _whole(int(digits), limit, missing) if len(digits) < LONGEST_INTEGER else _long(digits, limit, missing)
-    return missing
-
-
-def _long(digits: str, limit: int, missing: int) -> int:
-    """More digits than ``int`` takes at once: only zeros can stand before what fits."""
-    sign = "-" if digits.startswith("-") else ""
-    rest = digits.lstrip("+-").lstrip("0") or "0"
-    return _whole(int(sign + rest), limit, missing) if len(rest) < LONGEST_INTEGER else missing
-
-
-def _whole32(value: Any) -> int:
-    return _whole(value, _INT32, MISSING32)
-
-
-def _real(value: Any) -> float:
-    if type(value) is float:
-        return value + 0.0
-    if type(value) is int:
-        try:
-            return float(value)
-        except OverflowError:
-            return MISSING_FLOAT
-    return MISSING_FLOAT
-
-
-def _triple(value: Any, limit: int, missing: int) -> tuple[int, int, int]:
-    """Grid and block: a list of three values, or the text of a list of three integers."""
-    if type(value) is str:
-        found = _TRIPLE.fullmatch(value)
-        value = list(found.groups()) if found else None
-    if type(value) is not list or len(value) != 3 or any(type(item) in (list, dict) for item in value):  # noqa: PLR2004
-        return (missing, missing, missing)
-    x, y, z = value
-    return (_whole(x, limit, missing), _whole(y, limit, missing), _whole(z, limit, missing))
-
-
-def _id_text(value: Any) -> str:
-    """A process or thread id as text; a number is cut to a whole one."""
-    if type(value) is str:
-        return value
-    if type(value) is int:
-        return str(value) if abs(value) < _TOO_LONG else ""
-    if isinstance(value, bool):
-        return str(int(value))
-    number = _whole(value)
-    return "" if number == MISSING else str(number)
-
-
-def _string(value: Any) -> str:
-    """A string's text; anything else is no text."""
-    return value if type(value) is str else ""
-
-
-def _deep(raw: bytes) -> bool:
-    """Whether a value nests deeper than what is kept as written."""
-    if len(raw) <= _SHORT_LIST or raw.count(b"[") + raw.count(b"{") <= RAW_DEPTH:
-        return False
-    depth = 0
-    for bracket in re.findall(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', raw):
-        if bracket in (b"[", b"{"):
-            depth += 1
-            if depth > RAW_DEPTH:
-                return True
-        elif bracket in (b"]", b"}"):
-            depth -= 1
-    return False
-
-
-def _activity(row: int, args: _ActivityArgs) -> tuple[Any, ...]:
-    """The columns of a kernel, memcpy or memset."""
-    return (
-        row,
-        _whole(args.device),
-        _whole(args.stream),
-        _whole(args.context),
-        _whole32(args.registers),
-        _whole32(args.shared_memory),
-        *_triple(args.grid, _INT64, MISSING),
-        *_triple(args.block, _INT32, MISSING32),
-        _whole(args.bytes),
-        _whole32(args.occupancy),
-        _real(args.blocks_per_sm),
-        _real(args.warps_per_sm),
-        _whole(args.graph_node),
-    )
-
-
-def _entry(event: _Event) -> _Entry:
-    """An event with what its args hold, as far as anything looks at it.
-
-    Raises:
-        msgspec.MsgspecError: a number in the args is one that no double holds.
-    """
-    phase = event.ph
-    if phase == "X":
-        cat = event.cat
-        if type(cat) is str:
-            category = _CATEGORIES.get(cat, _OTHER)
-        else:
-            category = _OP if cat is None and event.pid == LEGACY_CPU_PROCESS else _OTHER
-        decode, none = _ARGS_OF[category]
-        raw = event.args
-        return ("X", category, event, decode(raw) if bytes(raw)[:1] == b"{" else none)
-    if type(phase) is not str:
-        return ("", 0, event, None)
-    args: Any = None
-    if phase in ("s", "f"):
-        args = _NO_ARGS if event.cat == "fwdbwd" else None
-    elif phase in ("i", "I", "M") and bytes(event.args)[:1] == b"{":
-        if phase == "M":
-            args = _label_args(event.args) if type(event.name) is str and event.name in _LABELS else None
-        elif event.name == "[memory]":
-            args = _memory_args(event.args)
-    return (phase, 0, event, args)
-
-
-class _Columns:
-    """A table while it grows: rows of a piece as tuples, earlier pieces as arrays."""
-
-    def __init__(self, kind: Any) -> None:
-        self.kind = kind
-        self.rows: list[tuple[Any, ...]] = []
-        self.count = 0
-        types = {"I64": np.int64, "I32": np.int32, "U8": np.uint8, "F64": np.float64}
-        self.types = [types[kind.__annotations__[name]] for name in kind.__annotations__]
-        self.done: list[list[Any]] = [[] for _ in self.types]
-
-    def settle(self, given: dict[int, Any] | None = None) -> None:
-        """Turn the rows of a piece into arrays; ``given`` columns come as such and are not in the rows."""
-        if not self.rows:
-            return
-        given = given or {}
-        values = iter(zip(*self.rows, strict=True))
-        for at, kind in enumerate(self.types):
-            self.done[at].append(given[at] if at in given else np.array(next(values), kind))
-        self.count += len(self.rows)
-        self.rows = []
-
-    def columns(self) -> Any:
-        """All rows, as the column class."""
-        arrays = []
-        for at, kind in enumerate(self.types):
-            parts, self.done[at] = self.done[at], []
-            arrays.append(np.concatenate(parts) if parts else np.empty(0, kind))
-        return self.kind(*arrays)
 
 
 class MsgspecReader:
@@ -333,11 +86,11 @@ class MsgspecReader:
         self._thread_of: dict[tuple[Any, Any], int] = {}
         self._phases: Counter[str] = Counter()
         self._labels: dict[tuple[str, str, str], str] = {}
-        self._rows = _Columns(RowColumns)
-        self._activities = _Columns(ActivityColumns)
-        self._ops = _Columns(OpColumns)
-        self._flows = _Columns(FlowColumns)
-        self._memory = _Columns(MemoryColumns)
+        self._rows = GrowingTable(RowColumns)
+        self._activities = GrowingTable(ActivityColumns)
+        self._ops = GrowingTable(OpColumns)
+        self._flows = GrowingTable(FlowColumns)
+        self._memory = GrowingTable(MemoryColumns)
         self._events = 0
         self._fractions = False
         self._text_times = False
@@ -374,7 +127,7 @@ class MsgspecReader:
     def add(self, text: bytes, args_start: int, args_length: int, /) -> bool:
         """Read one mended event whose args lie elsewhere in the file; whether it was one."""
         try:
-            entry = _entry(_event(text))
+            entry = entry_of(decode_event(text))
         except (msgspec.MsgspecError, RecursionError):
             return False
         self._add([entry], [args_start], [args_length])
@@ -480,7 +233,7 @@ class MsgspecReader:
         """Decode whole events into the columns; -1, or about where msgspec stopped."""
         try:
             piece.decode()
-            events = _events.decode(b"[" + piece + b"]")
+            events = decode_events(b"[" + piece + b"]")
         except UnicodeDecodeError as error:
             return error.start
         except msgspec.MsgspecError as error:
@@ -496,7 +249,7 @@ class MsgspecReader:
         place = iter(starts)
         starts = [base + next(place) if size else -1 for size in sizes]
         try:
-            entries = [_entry(event) for event in events]
+            entries = [entry_of(event) for event in events]
         except (msgspec.MsgspecError, RecursionError):
             return len(piece) // 2
         self._add(entries, starts, sizes)
@@ -504,7 +257,7 @@ class MsgspecReader:
 
     # ---- columns ----
 
-    def _add(self, entries: list[_Entry], starts: list[int], sizes: list[int]) -> None:
+    def _add(self, entries: list[Entry], starts: list[int], sizes: list[int]) -> None:
         """Take whole events into the columns; ``starts`` and ``sizes`` are those of their args."""
         self._phases.update([entry[0] for entry in entries])
         index = self._events
@@ -519,20 +272,20 @@ class MsgspecReader:
         memory_times: list[bytes] = []
         for (phase, category, event, args), start, size in zip(entries, starts, sizes, strict=True):
             if phase == "X":
-                if category == _OP:
+                if category == OP:
                     add_op(
                         (
                             first + len(times),
-                            MISSING if args.sequence is None else _whole(args.sequence),
-                            MISSING if args.forward_thread is None else _whole(args.forward_thread),
+                            MISSING if args.sequence is None else whole(args.sequence),
+                            MISSING if args.forward_thread is None else whole(args.forward_thread),
                             kept(bytes(args.dims) or bytes(args.dims_old)),
                             kept(bytes(args.types)),
                             kept(bytes(args.strides)),
                             kept(bytes(args.concrete)),
                         )
                     )
-                elif category in _DEVICE:
-                    add_activity(_activity(first + len(times), args))
+                elif category in DEVICE:
+                    add_activity(activity_row(first + len(times), args))
                 try:
                     thread = thread_of[event.pid, event.tid]
                 except (KeyError, TypeError):
@@ -541,15 +294,15 @@ class MsgspecReader:
                 name = event.name if type(event.name) is str else ""
                 times.append(bytes(event.ts))
                 spans.append(bytes(event.dur))
-                has_args = args is not _NO_ARGS and args is not _NO_OP and args is not _NO_ACTIVITY
+                has_args = args is not NO_ARGS and args is not NO_OP and args is not NO_ACTIVITY
                 add_row(
                     (
                         index,
                         category,
                         strings.setdefault(name, len(strings)),
                         thread,
-                        MISSING if args.correlation is None else _whole(args.correlation),
-                        MISSING if external is None else _whole(external),
+                        MISSING if args.correlation is None else whole(args.correlation),
+                        MISSING if external is None else whole(external),
                         start if has_args else MISSING,
                         size if has_args else 0,
                     )
@@ -564,30 +317,30 @@ class MsgspecReader:
         self._ops.settle()
 
     def _add_other(
-        self, phase: str, event: _Event, args: Any, flow_times: list[bytes], memory_times: list[bytes]
+        self, phase: str, event: Event, args: Any, flow_times: list[bytes], memory_times: list[bytes]
     ) -> None:
         """A flow, a memory record or metadata that names something."""
         if phase == "M":
             text = args.labels if args.name is msgspec.UNSET else args.name
-            self._labels[(event.name, _id_text(event.pid), _id_text(event.tid))] = _string(text)
+            self._labels[(event.name, id_text(event.pid), id_text(event.tid))] = string(text)
         elif phase in ("s", "f"):
             flow_times.append(bytes(event.ts))
-            self._flows.rows.append((_whole(event.id), self._thread(event), phase == "s"))
+            self._flows.rows.append((whole(event.id), self._thread(event), phase == "s"))
         else:
             memory_times.append(bytes(event.ts))
             self._memory.rows.append(
                 (
                     self._thread(event),
-                    _whole(args.address),
-                    _whole(args.bytes),
-                    _whole(args.total_allocated),
-                    _whole(args.total_reserved),
-                    _whole(args.device_type),
-                    _whole(args.device),
+                    whole(args.address),
+                    whole(args.bytes),
+                    whole(args.total_allocated),
+                    whole(args.total_reserved),
+                    whole(args.device_type),
+                    whole(args.device),
                 )
             )
 
-    def _thread(self, event: _Event) -> int:
+    def _thread(self, event: Event) -> int:
         # Keys that are equal have one text: 1, 1.0 and True are all "1".
         key = (event.pid, event.tid)
         try:
@@ -599,8 +352,8 @@ class MsgspecReader:
         number = self._thread_of[key] = self._new_thread(event)
         return number
 
-    def _new_thread(self, event: _Event) -> int:
-        return self._threads.setdefault((_id_text(event.pid), _id_text(event.tid)), len(self._threads))
+    def _new_thread(self, event: Event) -> int:
+        return self._threads.setdefault((id_text(event.pid), id_text(event.tid)), len(self._threads))
 
     def _times(self, texts: list[bytes]) -> Any:
         """Nanoseconds of a column of raw JSON values."""
@@ -613,7 +366,7 @@ class MsgspecReader:
                 numbers[row] = b"0"
                 if text[:1] == b'"':
                     self._text_times = True
-                    decoded[row] = numbers[row] = _text.decode(text).encode("utf-8", "replace")
+                    decoded[row] = numbers[row] = decode_text(text).encode("utf-8", "replace")
                 elif text[:1] == b"-":
                     decoded[row] = numbers[row] = text
         values, fractions = nanoseconds_column(numbers)
@@ -629,7 +382,7 @@ class MsgspecReader:
             return MISSING32
         number = self._raw.get(raw)
         if number is None:
-            text = (_NULL if _deep(raw) else raw).decode()
+            text = (_NULL if is_deep(raw) else raw).decode()
             number = self._raw[raw] = self._strings.setdefault(text, len(self._strings))
         return number
 

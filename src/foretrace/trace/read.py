@@ -74,7 +74,7 @@ def read_raw(
             document.read()
         except TraceFormatError as error:
             found = source.damage()
-            if found and not document.position():
+            if found and not document.window.position():
                 what = found[0].partition(":")[0]
                 raise TraceFormatError(f"{source.name}: {what} before anything of it can be unpacked.") from error
             raise
@@ -84,7 +84,11 @@ def read_raw(
         repairs = document.repairs()
         for damage in source.damage():
             text = damage[0].upper() + damage[1:] + "."
-            repairs.append(Repair("compression", 1, document.position(), document.line(), text))
+            repairs.append(
+                Repair(
+                    "compression", 1, document.window.position(), document.window.line(document.window.position()), text
+                )
+            )
     if strict and repairs:
         _refuse(source.name, path, repairs[0], max_size)
     fields = events.columns()

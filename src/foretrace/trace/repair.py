@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["LOOK_AHEAD", "Mended", "at_header", "meaning", "mend", "next_event"]
 
 # How far ahead of a broken event the next one is looked for at first, and how long an event can be to be mended.
-LOOK_AHEAD: Final = 1 << 20
+LOOK_AHEAD: Final = 256 << 10
 _TRIES: Final = 3
 
 # Longer than any phase or category.
