@@ -2,8 +2,9 @@
 
 CPU self time is an op's own: its length less the child ops, annotations and runtime calls directly inside it. CPU total
 is its length. An op that is all there is inside an op of its own name (``aten::mul`` of a number calls ``aten::mul`` of
-a tensor) is the same call. All three are as ``torch.profiler``'s table has them. Device self time is that of the activities it owns;
-device total adds its descendants', and an activity under two ops of one name counts once for that name.
+a tensor) is the same call. All three are as ``torch.profiler``'s table has them. Device self time is that of the
+activities it owns; device total adds its descendants', and an activity under two ops of one name counts once for that
+name.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ class OpRow:
 
 def cpu_self_times(trace: Trace) -> I64:
     """For each op, its length less what lies directly inside it on its thread, in nanoseconds."""
-    rows, host, woods = trace.rows, trace.host_rows, trace.host_forest
+    woods = trace.host_forest
     inner = np.flatnonzero(woods.parent >= 0)
     outer = woods.parent[inner]
     inside = np.minimum(woods.end[inner], woods.end[outer]) - woods.start[inner]
-    own = (woods.end - woods.start).astype(np.int64)
-    np.subtract.at(own, outer, inside)
-    by_row = np.zeros(len(rows), np.int64)
-    by_row[host[woods.original]] = own
+    # Whole nanoseconds stay exact in a float64 below 2**53: a hundred days.
+    own = woods.end - woods.start - np.bincount(outer, weights=inside, minlength=len(woods.end)).astype(np.int64)
+    by_row = np.zeros(len(trace.rows), np.int64)
+    by_row[trace.host_rows[woods.original]] = own
     return by_row[trace.ops.row]
 
 
@@ -87,12 +88,16 @@ def _outermost(trace: Trace, name: Any) -> Any:
 def _repeats(trace: Trace, name: Any) -> Any:
     """Ops that are the only thing inside an op of the same name."""
     woods, ops = trace.host_forest, trace.ops
+    inner = np.flatnonzero((ops.parent >= 0) & (name[ops.parent] == name))
+    if not inner.size:
+        return np.zeros(len(ops), bool)
+    place = np.full(len(trace.rows), -1, np.int64)
+    place[trace.host_rows[woods.original]] = np.arange(len(woods.original))
     inside = np.bincount(woods.parent[woods.parent >= 0], minlength=len(woods.parent))
-    lonely = np.zeros(len(trace.rows), bool)
-    inner = np.flatnonzero(woods.parent >= 0)
-    inner = inner[inside[woods.parent[inner]] == 1]
-    lonely[trace.host_rows[woods.original[inner]]] = True
-    return lonely[ops.row] & (ops.parent >= 0) & (name[ops.parent] == name)
+    above = woods.parent[place[ops.row[inner]]]
+    result = np.zeros(len(ops), bool)
+    result[inner] = (above == place[ops.row[ops.parent[inner]]]) & (inside[above] == 1)
+    return result
 
 
 def op_table(trace: Trace) -> list[OpRow]:
