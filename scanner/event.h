@@ -13,6 +13,9 @@
 /* Longer than any event can reasonably be; one that is longer counts as broken. */
 #define MAX_EVENT ((ptrdiff_t)1 << 20)
 
+/* As many bytes hold a number of 16 digits, a point, 3 digits, and what follows. */
+#define SHORT_NUMBER 24
+
 /* Keys that are recognized at a glance: longer ones and later ones are read the long way. */
 enum { KEY_ROOM = 32, KEYS_KNOWN = 128 };
 

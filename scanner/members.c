@@ -261,6 +261,17 @@ const uint8_t *step_members(scanner *s, const uint8_t *p, const uint8_t *end, in
         if (STOPPED(p)) {
             return p;
         }
+        if (end - p > 8) {
+            /* As PyTorch lays events out. Branches, not sums: what comes next is then begun before this is known. */
+            if (p[0] == ',' && p[1] == ' ' && p[2] == '"') {
+                p += 2;
+                continue;
+            }
+            if (memcmp(p, ",\n    \"", 7) == 0) {
+                p += 6;
+                continue;
+            }
+        }
         p = skip_space(p, end);
         if (p >= end) {
             return MORE;

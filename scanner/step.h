@@ -64,13 +64,49 @@ const uint8_t *step_number(const uint8_t *p, const uint8_t *end, token *t);
 const uint8_t *step_word(scanner *s, const uint8_t *p, const uint8_t *end, token *t);
 const uint8_t *step_nested(scanner *s, const uint8_t *p, const uint8_t *end, token *t);
 
+/* A number as most are: not negative, few digits, no exponent. All others, and the end of the text, are left to
+   step_number. */
+static inline const uint8_t *step_short_number(const uint8_t *p, const uint8_t *end, token *t)
+{
+    const uint8_t *q = p, *point;
+    uint64_t digits = 0;
+    if (end - p <= SHORT_NUMBER) {
+        return step_number(p, end, t);
+    }
+    do {
+        digits = digits * 10 + (uint64_t)(*q++ - '0');
+    } while (is_digit(*q) && q - p < 16);
+    t->kind = T_INTEGER;
+    t->places = 0;
+    if (*q == '.') {
+        point = q++;
+        while (is_digit(*q) && q - point <= 3) {
+            digits = digits * 10 + (uint64_t)(*q++ - '0');
+        }
+        t->kind = T_REAL;
+        t->places = (uint8_t)(q - point - 1);
+        if (!t->places) {
+            return step_number(p, end, t);
+        }
+    }
+    if (is_digit(*q) || (*q | 0x20) == 'e' || *q == '.' || (*p == '0' && is_digit(p[1]))) {
+        return step_number(p, end, t);
+    }
+    t->start = p;
+    t->size = (size_t)(q - p);
+    t->digits = digits;
+    t->flags = TOKEN_SHORT;
+    t->negative = 0;
+    return q;
+}
+
 static inline const uint8_t *step_scalar(scanner *s, const uint8_t *p, const uint8_t *end, token *t)
 {
     if (*p == '"') {
         return step_string(s, p + 1, end, t);
     }
     if (is_digit(*p)) {
-        return step_number(p, end, t);
+        return step_short_number(p, end, t);
     }
     if (*p == '-') {
         if (end - p < 2) {
