@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,9 @@ import click
 
 from foretrace.capture.recording import prepare_folder
 from foretrace.errors import UsageError
+from foretrace.report.progress import counting_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from foretrace.predictions import Outcome
     from foretrace.report.comparison import Comparison
 
@@ -88,7 +87,7 @@ def command(*, replay: str | None, why: bool, guess: bool, as_json: bool, **opti
         chosen = None if names is None else [name.strip() for name in names.split(",") if name.strip()]
         output = output or _free_folder(options["device"])
         # What a variant of the user's own prints must not end up inside the JSON.
-        with _progress() as progress, redirect_stdout(sys.stderr) if as_json else nullcontext():
+        with counting_progress("attention") as progress, redirect_stdout(sys.stderr) if as_json else nullcontext():
             found = api.attention(variants=chosen, output=output, progress=progress, **options)
     guesses = _guesses(found) if guess else {}
     page = _write_page(found, output)
@@ -149,27 +148,3 @@ def _free_folder(device: str | None) -> Path:
         number += 1
         folder = Path(f"attention-{slug}-{number}")
     return folder
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on standard error, where that is a terminal."""
-    from rich.console import Console  # noqa: PLC0415 - rich is for people
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-    terminal = Console(stderr=True)
-    with Progress(
-        TextColumn(" {task.description}", markup=False),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=terminal,
-        transient=True,
-        disable=not terminal.is_terminal,
-    ) as bar:
-        task = bar.add_task("attention", total=None)
-
-        def tell(name: str, done: int, total: int) -> None:
-            bar.update(task, description=name or "done", completed=done, total=total)
-
-        yield tell

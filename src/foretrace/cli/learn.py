@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foretrace.errors import UsageError
+from foretrace.report.progress import counting_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -204,24 +205,11 @@ def _record(folder: Path, lessons: Sequence[Lesson] | None, *, quiet: bool = Fal
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """A progress bar on standard error; a line for each recording where that is no terminal."""
-    from rich.console import Console  # noqa: PLC0415 - rich is for people
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-    terminal = Console(stderr=True)
-    with Progress(
-        TextColumn(" {task.description}", markup=False),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=terminal,
-        transient=True,
-        disable=not terminal.is_terminal,
-    ) as bar:
-        task = bar.add_task("recording", total=None)
+    with counting_progress("recording") as bar:
 
         def tell(name: str, done: int, total: int) -> None:
-            bar.update(task, description=name or "done", completed=done, total=total)
-            if name and not terminal.is_terminal:
+            bar(name, done, total)
+            if name and not sys.stderr.isatty():
                 click.echo(f"{done + 1} of {total}: {name}", err=True)
 
         yield tell
