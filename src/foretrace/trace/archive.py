@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-import zipfile
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from foretrace.errors import TraceFormatError
 from foretrace.trace.shown import shown
 
 if TYPE_CHECKING:
+    import zipfile
     from collections.abc import Iterator
 
     from foretrace.trace.inflate import Readable
@@ -93,6 +93,8 @@ def zip_names(file: IO[bytes], place: str) -> list[str]:
 
 
 def _zip(file: IO[bytes], place: str) -> zipfile.ZipFile:
+    import zipfile  # noqa: PLC0415 - only when needed
+
     try:
         return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
@@ -101,6 +103,8 @@ def _zip(file: IO[bytes], place: str) -> zipfile.ZipFile:
 
 def zip_member(file: IO[bytes], name: str, place: str) -> Readable:
     """One member of a zip archive as a stream."""
+    import zipfile  # noqa: PLC0415 - only when needed
+
     archive = _zip(file, place)
     info = archive.getinfo(name)
     if info.flag_bits & _ENCRYPTED:

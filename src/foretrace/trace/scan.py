@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +22,7 @@ from foretrace.trace.raw import ActivityColumns, FlowColumns, MemoryColumns, OpC
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future, ThreadPoolExecutor
     from mmap import mmap
 
 __all__ = ["ScanReader", "count_lines"]
@@ -129,6 +129,8 @@ class ScanReader:
                 cuts.append(found)
         if not cuts:
             return []
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only for what is large
+
         self._pool = ThreadPoolExecutor(len(cuts), thread_name_prefix="foretrace-scan")
         parts = []
         for start, stop in zip(cuts, [*cuts[1:], len(text)], strict=True):

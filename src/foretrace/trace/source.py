@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import codecs
 import mmap
-import queue
 import stat
 import sys
-import tempfile
-import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Self
 
@@ -170,6 +167,8 @@ class Source:
 
     def _spooled(self, stream: Readable) -> IO[bytes]:
         """A stream as a file that can be searched."""
+        import tempfile  # noqa: PLC0415 - rarely needed
+
         file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._files.append(file)
         bounded = _Bounded(stream, self._max_size, self.name)
@@ -321,6 +320,9 @@ class _Recoded:
 
 def _ahead(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """Pieces that a thread reads ahead."""
+    import queue  # noqa: PLC0415 - only for what is large
+    import threading  # noqa: PLC0415 - the same
+
     ready: queue.Queue[bytes | BaseException] = queue.Queue(_AHEAD)
     stopped = threading.Event()
 
