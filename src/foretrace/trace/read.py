@@ -105,7 +105,7 @@ def _refuse(name: str, path: str | Path, repair: Repair, max_size: int) -> None:
     except TraceFormatError:
         text = b""
     fragment = f'; there it reads "{shown(text)}"' if text else ""
-    what = repair.text[0].lower() + repair.text[1:].rstrip(".")
+    what = (repair.text[0].lower() + repair.text[1:].rstrip(".")).partition(":")[0]
     raise TraceFormatError(
         f"{name}: damaged at byte {repair.byte}, line {repair.line} ({what}){fragment}; without strict reading"
         " it is read past."
