@@ -35,6 +35,9 @@ class _Case:
     moral: str = ""
 
 
+# Times this near to each other are called about the same.
+_ALIKE: Final = 1.05
+
 _CASES: Final = (
     _Case(
         "sdpa-causal",
@@ -186,7 +189,9 @@ def _compared(recorded: Recorded, against: Recorded, case: _Case) -> str:
         return ""
     ratio = recorded.device_ns / against.device_ns
     other = next(each.about for each in _CASES if each.recording == case.against)
-    if ratio >= 1:
+    if 1 / _ALIKE <= ratio <= _ALIKE:
+        return f", about as long as {other}"
+    if ratio > 1:
         return f", {times_text(ratio)} as long as {other}"
     return f", {times_text(1 / ratio)} as fast as {other}"
 

@@ -208,7 +208,11 @@ def _checklist(stranger: Recorded, first: Recorded | None) -> list[Block]:
     files = [stranger, *([first] if first is not None else [])]
     rows = []
     for code, question in _QUESTIONS:
-        hit = [plain(each.trace.file) for each in files if any(doubt.code == code for doubt in each.reading.doubts)]
+        hit = [
+            plain(each.trace.file.removesuffix(".json.gz"))
+            for each in files
+            if any(doubt.code == code for doubt in each.reading.doubts)
+        ]
         rows.append((question, code, and_list(hit) or "-"))
     return [
         Prose(f"A checklist, and which of this lesson's files it catches ({tick('foretrace read')} asks all of it):"),

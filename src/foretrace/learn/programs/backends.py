@@ -43,7 +43,8 @@ def masked_call(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
 
 def grouped_call(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Fewer heads in k and v than in q."""
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    attend = F.scaled_dot_product_attention
+    return attend(q, k, v, is_causal=True, enable_gqa=True)
 
 
 def decode_call(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
