@@ -56,7 +56,7 @@ static void check_columns(scanner *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     scan_words words = {names, values, 5, 1, device, 3, "CPU functions", 0x5EED, to_double};
-    scanner *s;
+    scanner *s, *other;
     size_t at = 0, piece, held = 0;
     if (size < 2) {
         return 0;
@@ -114,6 +114,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     check_columns(s);
+    /* What another scanner reads of the same text, taken over. */
+    other = scanner_new(&words);
+    if (other) {
+        size_t stop = 0;
+        uint64_t events = scanner_events(s), threads = scanner_threads(s, &(const int32_t *){NULL});
+        scanner_restart(other);
+        (void)scanner_scan(other, data, size, 0, 0, &stop);
+        events += scanner_events(other);
+        if (scanner_absorb(s, other) != SCAN_MEMORY) {
+            check(scanner_events(s) == events, "events of both");
+            check(scanner_threads(s, &(const int32_t *){NULL}) >= threads, "threads of both");
+            check_columns(s);
+        }
+        scanner_free(other);
+    }
     scanner_free(s);
     return 0;
 }

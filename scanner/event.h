@@ -219,9 +219,14 @@ int32_t add_string(scanner *s, text_set *set, const token *t);
 int32_t add_id(scanner *s, const token *t);
 int32_t add_kept(scanner *s, int which, const uint8_t *end);
 int32_t add_thread(scanner *s);
+int32_t thread_number(scanner *s, const int32_t pair[2]);
+int32_t phase_number(scanner *s, const uint8_t *p, size_t n);
 void count_phase(scanner *s, const uint8_t *p, size_t n);
 
 /* rows.c: the event whose brace is at p into the tables, and behind it; or how it failed. */
 const uint8_t *read_event(scanner *s, const uint8_t *p, const uint8_t *end);
+
+/* Room for so many more rows of a table; -1 without memory. */
+int table_room(scan_table *table, int kind, size_t rows);
 
 #endif

@@ -232,6 +232,34 @@ static PyObject *scanner_method_restart(PyObject *self, PyObject *Py_UNUSED(igno
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(absorb_doc, "absorb(other)\n--\n\n"
+                         "Take over all that another scanner read, which is what follows in the text.");
+
+static PyObject *scanner_method_absorb(PyObject *object, PyObject *other)
+{
+    Scanner *self = (Scanner *)object, *from = (Scanner *)other;
+    int why;
+    if (!Py_IS_TYPE(other, Py_TYPE(object)) || object == other) {
+        PyErr_SetString(PyExc_TypeError, "only another scanner can be taken over");
+        return NULL;
+    }
+    if (lock(self) < 0) {
+        return NULL;
+    }
+    if (lock(from) < 0) {
+        self->busy = 0;
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    why = scanner_absorb(self->scan, from->scan);
+    Py_END_ALLOW_THREADS
+    self->busy = from->busy = 0;
+    if (why == SCAN_MEMORY) {
+        return PyErr_NoMemory();
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *scanner_method_notes(PyObject *self, PyObject *Py_UNUSED(ignored))
 {
     const scan_note *notes = scanner_notes(((Scanner *)self)->scan);
@@ -379,6 +407,7 @@ static PyMethodDef scanner_methods[] = {
     {"add", scanner_method_add, METH_VARARGS, add_doc},
     {"skip", scanner_method_skip, METH_NOARGS, "skip()\n--\n\nLeave an event out: it keeps its number."},
     {"restart", scanner_method_restart, METH_NOARGS, "restart()\n--\n\nGo on between two events without asking for a comma."},
+    {"absorb", scanner_method_absorb, METH_O, absorb_doc},
     {"notes", scanner_method_notes, METH_NOARGS, "notes()\n--\n\n(count, first byte) of each kind of damage read past."},
     {"columns", scanner_method_columns, METH_VARARGS, columns_doc},
     {"strings", scanner_method_strings, METH_NOARGS, "strings()\n--\n\nThe interned texts."},

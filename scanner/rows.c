@@ -19,14 +19,17 @@ const unsigned char scan_table_widths[TABLE_KINDS][TABLE_MAX_COLUMNS] = {
     {4, 4, 4, 4},
 };
 
-static int table_room(scan_table *table, int kind)
+int table_room(scan_table *table, int kind, size_t rows)
 {
     const unsigned char *widths = scan_table_widths[kind];
     size_t capacity;
-    if (table->count < table->capacity) {
+    if (table->capacity - table->count >= rows) {
         return 0;
     }
     capacity = table->capacity ? table->capacity * 2 : 256;
+    if (capacity < table->count + rows) {
+        capacity = table->count + rows;
+    }
     for (int i = 0; i < TABLE_MAX_COLUMNS && widths[i]; i++) {
         void *grown = realloc(table->columns[i], capacity * widths[i]);
         if (!grown) {
@@ -85,7 +88,7 @@ static void add_activity(scanner *s, size_t row)
 {
     scan_table *to = &s->tables[TABLE_ACTIVITIES];
     int64_t grid[3], block[3];
-    if (table_room(to, TABLE_ACTIVITIES) < 0) {
+    if (table_room(to, TABLE_ACTIVITIES, 1) < 0) {
         s->out_of_memory = 1;
         return;
     }
@@ -112,7 +115,7 @@ static void add_activity(scanner *s, size_t row)
 static void add_op(scanner *s, size_t row, const uint8_t *end)
 {
     scan_table *to = &s->tables[TABLE_OPS];
-    if (table_room(to, TABLE_OPS) < 0) {
+    if (table_room(to, TABLE_OPS, 1) < 0) {
         s->out_of_memory = 1;
         return;
     }
@@ -133,7 +136,7 @@ static void add_row(scanner *s, const uint8_t *end)
     size_t row = to->count;
     uint8_t kind = category(s);
     int external;
-    if (row >= INT32_MAX || table_room(to, TABLE_ROWS) < 0) {
+    if (row >= INT32_MAX || table_room(to, TABLE_ROWS, 1) < 0) {
         s->out_of_memory = 1;
         return;
     }
@@ -167,7 +170,7 @@ static void add_row(scanner *s, const uint8_t *end)
 static void add_flow(scanner *s, int start)
 {
     scan_table *to = &s->tables[TABLE_FLOWS];
-    if (table_room(to, TABLE_FLOWS) < 0) {
+    if (table_room(to, TABLE_FLOWS, 1) < 0) {
         s->out_of_memory = 1;
         return;
     }
@@ -183,7 +186,7 @@ static void add_memory(scanner *s)
     static const int keys[] = {A_MEMORY_ADDRESS,  A_MEMORY_BYTES,       A_MEMORY_ALLOCATED,
                                A_MEMORY_RESERVED, A_MEMORY_DEVICE_TYPE, A_MEMORY_DEVICE};
     scan_table *to = &s->tables[TABLE_MEMORY];
-    if (table_room(to, TABLE_MEMORY) < 0) {
+    if (table_room(to, TABLE_MEMORY, 1) < 0) {
         s->out_of_memory = 1;
         return;
     }
@@ -202,7 +205,7 @@ static void add_label(scanner *s)
     const token *text = s->args_seen >> A_NAME & 1     ? &s->args[A_NAME]
                         : s->args_seen >> A_LABELS & 1 ? &s->args[A_LABELS]
                                                        : &none;
-    if (table_room(to, TABLE_LABELS) < 0) {
+    if (table_room(to, TABLE_LABELS, 1) < 0) {
         s->out_of_memory = 1;
         return;
     }

@@ -65,6 +65,10 @@ void scanner_skip(scanner *s);
 /* Begin afresh between two events, without asking for a comma. */
 void scanner_restart(scanner *s);
 
+/* Take over all that `from` read, which is what follows in the text; `from` is then only good to be freed. SCAN_MORE,
+   or SCAN_MEMORY. */
+int scanner_absorb(scanner *to, scanner *from);
+
 const scan_note *scanner_notes(const scanner *s);
 scan_table *scanner_table(scanner *s, int table);
 const text_set *scanner_strings(const scanner *s); /* names and raw lists */

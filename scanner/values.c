@@ -262,31 +262,41 @@ static int grow_threads(scanner *s)
     return 0;
 }
 
+/* Number of the thread whose process and thread ids are these texts, added where new; -1 without memory. */
+int32_t thread_number(scanner *s, const int32_t pair[2])
+{
+    size_t at;
+    if (grow_threads(s) < 0) {
+        return -1;
+    }
+    at = (size_t)text_hash((const uint8_t *)pair, 8, s->seed) & s->thread_mask;
+    while (s->thread_slots[at] && memcmp(&s->threads[2 * (s->thread_slots[at] - 1)], pair, 8) != 0) {
+        at = (at + 1) & s->thread_mask;
+    }
+    if (!s->thread_slots[at]) {
+        memcpy(&s->threads[2 * s->thread_count], pair, 8);
+        s->thread_slots[at] = (uint32_t)++s->thread_count;
+    }
+    return (int32_t)s->thread_slots[at] - 1;
+}
+
 int32_t add_thread(scanner *s)
 {
     const token *pid = &s->event[E_PID], *tid = &s->event[E_TID];
     int kinds = pid->kind * 256 + tid->kind;
     int plain = !((pid->flags | tid->flags) & (TEXT_ESCAPE | TEXT_DAMAGED)) && pid->size <= sizeof s->last_pid &&
                 tid->size <= sizeof s->last_tid && pid->kind != T_NONE && tid->kind != T_NONE;
-    int32_t pair[2];
-    size_t at;
+    int32_t pair[2], number;
     if (plain && kinds == s->last_kinds && pid->size == s->last_pid_size && tid->size == s->last_tid_size &&
         memcmp(pid->start, s->last_pid, pid->size) == 0 && memcmp(tid->start, s->last_tid, tid->size) == 0) {
         return s->last_thread;
     }
     pair[0] = add_id(s, pid);
     pair[1] = add_id(s, tid);
-    if (pair[0] < 0 || pair[1] < 0 || grow_threads(s) < 0) {
+    number = pair[0] < 0 || pair[1] < 0 ? -1 : thread_number(s, pair);
+    if (number < 0) {
         s->out_of_memory = 1;
         return -1;
-    }
-    at = (size_t)text_hash((const uint8_t *)pair, 8, s->seed) & s->thread_mask;
-    while (s->thread_slots[at] && memcmp(&s->threads[2 * (s->thread_slots[at] - 1)], pair, sizeof pair) != 0) {
-        at = (at + 1) & s->thread_mask;
-    }
-    if (!s->thread_slots[at]) {
-        memcpy(&s->threads[2 * s->thread_count], pair, sizeof pair);
-        s->thread_slots[at] = (uint32_t)++s->thread_count;
     }
     if (plain) {
         memcpy(s->last_pid, pid->start, pid->size);
@@ -294,12 +304,13 @@ int32_t add_thread(scanner *s)
         s->last_pid_size = pid->size;
         s->last_tid_size = tid->size;
         s->last_kinds = kinds;
-        s->last_thread = (int32_t)s->thread_slots[at] - 1;
+        s->last_thread = number;
     }
-    return (int32_t)s->thread_slots[at] - 1;
+    return number;
 }
 
-static int32_t add_phase(scanner *s, const uint8_t *p, size_t n)
+/* Position of a phase among those that are counted, added where new; -1 without memory. */
+int32_t phase_number(scanner *s, const uint8_t *p, size_t n)
 {
     int32_t text = add_to(s, &s->texts, p, n);
     size_t at = (size_t)text;
@@ -346,11 +357,11 @@ void count_phase(scanner *s, const uint8_t *p, size_t n)
     int32_t at;
     if (n == 1 && *p < 128) {
         if (s->phase_by_letter[*p] < 0) {
-            s->phase_by_letter[*p] = add_phase(s, p, n);
+            s->phase_by_letter[*p] = phase_number(s, p, n);
         }
         at = s->phase_by_letter[*p];
     } else {
-        at = add_phase(s, p, n);
+        at = phase_number(s, p, n);
     }
     if (at >= 0) {
         s->phase_counts[at]++;

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import re
-from concurrent.futures import ThreadPoolExecutor
+import sys
 from contextlib import contextmanager
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from foretrace.errors import UsageError
 from foretrace.report.progress import reading_progress
+from foretrace.trace.beside import Beside
 from foretrace.trace.folder import trace_paths
 from foretrace.trace.load import load_trace
 from foretrace.trace.source import MAX_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
     from pathlib import Path
 
     from foretrace.trace.model import Trace
 
 __all__ = ["SizeType", "open_trace", "opening", "opening_options"]
 
+_SWITCH_S: Final = 1e-4
+_BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 _SCALES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*\Z", re.IGNORECASE)
 
@@ -45,6 +50,13 @@ class SizeType(click.ParamType[int]):
 
 def opening_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--step``, ``--strict`` and ``--max-size``, which are handed on to ``open_trace``."""
+
+    @wraps(function)
+    def briskly(*args: Any, **kwargs: Any) -> Any:
+        with _brisk():
+            return function(*args, **kwargs)
+
+    command = briskly
     for option in (
         click.option(
             "--max-size",
@@ -56,8 +68,30 @@ def opening_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--strict", is_flag=True, help="Refuse a damaged file instead of reading past the damage."),
         click.option("--step", metavar="NAME", help="Make every annotation of this name a step."),
     ):
-        function = option(function)
-    return function
+        command = option(command)
+    return command
+
+
+@contextmanager
+def _brisk() -> Iterator[None]:
+    """What suits a program that reads a trace in two threads and ends: no code of the user's runs meanwhile.
+
+    Tables leave no cycles behind, so that looking for them finds nothing; a thread that comes out of numpy is let go
+    on at once; and numpy's linear algebra, which nothing here uses, starts no threads that wait in a loop.
+    """
+    collects, interval = gc.isenabled(), sys.getswitchinterval()
+    unset = _BLAS_THREADS not in os.environ
+    os.environ.setdefault(_BLAS_THREADS, "1")
+    gc.disable()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+        if collects:
+            gc.enable()
+        if unset:
+            os.environ.pop(_BLAS_THREADS, None)
 
 
 def open_trace(path: Path, *, step: str | None = None, strict: bool = False, max_size: int = MAX_SIZE) -> Trace:
@@ -77,8 +111,6 @@ def open_trace(path: Path, *, step: str | None = None, strict: bool = False, max
         return load_trace(path, step=step, strict=strict, max_size=max_size, progress=progress)
 
 
-@contextmanager
-def opening(path: Path, **how: Any) -> Iterator[Future[Trace]]:
+def opening(path: Path, **how: Any) -> Beside[Trace]:
     """Open a trace in another thread: its ``result()`` is what ``open_trace`` returns or raises."""
-    with ThreadPoolExecutor(1, thread_name_prefix="foretrace-open") as pool:
-        yield pool.submit(open_trace, path, **how)
+    return Beside(partial(open_trace, path, **how))

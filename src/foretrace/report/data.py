@@ -18,6 +18,7 @@ from foretrace.analysis.timeline import Timeline, timeline
 from foretrace.analysis.trust import Doubt, doubts
 from foretrace.errors import UsageError
 from foretrace.findings.engine import Examination, examine
+from foretrace.trace.beside import Beside
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import Device
 from foretrace.trace.raw import MISSING
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA", "Reading", "reading"]
 
 SCHEMA: Final = 1
+# From as many rows on a second thread is worth its while.
+_LARGE: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,16 @@ class Reading:
     def examination(self) -> Examination:
         """Findings, and the rules that could not be asked."""
         return examine(self.trace, select=self.select, ignore=self.ignore, steps=self.timeline)
+
+    def prepare(self) -> None:
+        """Work out all that is computed when asked for: tables beside findings, where the trace is large."""
+        self.timeline  # noqa: B018 - both need it
+        if len(self.trace.rows) < _LARGE:
+            return
+        tables = Beside(lambda: (self.ops, self.kernels))
+        self.examination  # noqa: B018 - kept
+        self.doubts  # noqa: B018 - the same
+        tables.result()
 
     @cached_property
     def counts(self) -> dict[str, int]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from foretrace.errors import MissingDataError, TraceFormatError
 from foretrace.trace.kineto import Category
-from foretrace.trace.link import link
 from foretrace.trace.read import Reader, read_raw
 from foretrace.trace.recognize import what_is_it
 from foretrace.trace.source import MAX_SIZE
@@ -47,7 +46,10 @@ def load_trace(
         TraceFormatError: there is no such file, or it is no PyTorch profiler trace.
         MissingDataError: no annotation has the name that ``step`` asks for.
     """
+    # Reading needs no numpy: a program that loads it in another thread has it by the time that linking needs it.
     raw = read_raw(path, strict=strict, max_size=max_size, reader=reader, progress=progress)
+    from foretrace.trace.link import link  # noqa: PLC0415 - see above
+
     foreign = what_is_it(raw)
     if foreign is not None:
         raise TraceFormatError(f"{path}: {foreign}.")

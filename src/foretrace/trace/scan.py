@@ -11,24 +11,22 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from foretrace.trace._scan import Scanner, count_lines
+from foretrace.trace.beside import Beside
 from foretrace.trace.kineto import CATEGORIES, DEVICE_CATEGORIES, LEGACY_CPU_PROCESS, Category
-from foretrace.trace.merged import merged
 from foretrace.trace.raw import ActivityColumns, FlowColumns, MemoryColumns, OpColumns, RowColumns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future, ThreadPoolExecutor
     from mmap import mmap
 
 __all__ = ["ScanReader", "count_lines"]
 
 _TABLES: Final = (RowColumns, ActivityColumns, OpColumns, FlowColumns, MemoryColumns)
-_TYPES: Final = {"I64": np.int64, "I32": np.int32, "U8": np.uint8, "F64": np.float64}
+_TYPES: Final = {"I64": "int64", "I32": "int32", "U8": "uint8", "F64": "float64"}
 
 # A part below this is read before another thread is worth its while.
 _PART: Final = 24 << 20
@@ -45,7 +43,7 @@ class _Part:
 
     start: int
     scanner: Scanner
-    outcome: Future[tuple[int, int]]
+    outcome: Beside[tuple[int, int]]
 
 
 class ScanReader:
@@ -58,9 +56,9 @@ class ScanReader:
     def __init__(self, threads: int | None = None) -> None:
         self._seed = int.from_bytes(os.urandom(8), "little")
         self._threads = min(threads or _processors(), _MOST_PARTS)
-        self._scanners = [self._made()]
+        self._scanner = self._made()
         self._ahead: list[_Part] | None = None
-        self._pool: ThreadPoolExecutor | None = None
+        self._begun: list[_Part] = []
 
     def _made(self) -> Scanner:
         return Scanner(
@@ -78,42 +76,37 @@ class ScanReader:
         if self._ahead is None:
             self._ahead = self._begin(text, at, base)
         if not self._ahead or end < self._ahead[0].start:
-            return self._scanners[-1].scan(text, at, end, base)
-        why, stop = self._scanners[-1].scan(text, at, self._ahead[0].start, base)
+            return self._scanner.scan(text, at, end, base)
+        why, stop = self._scanner.scan(text, at, self._ahead[0].start, base)
         while self._ahead and why == _MORE and _is_blank(text, stop, self._ahead[0].start):
             part = self._ahead.pop(0)
             why, stop = part.outcome.result()
-            self._scanners.append(part.scanner)
+            self._scanner.absorb(part.scanner)
         # What is left begins inside an event, or behind damage: the cut was none.
         self._discard()
-        return self._scanners[-1].scan(text, stop, end, base) if why == _MORE and stop < end else (why, stop)
+        return self._scanner.scan(text, stop, end, base) if why == _MORE and stop < end else (why, stop)
 
     def add(self, text: bytes, args_start: int, args_length: int) -> bool:
         """Read one mended event; whether it was one."""
-        return self._scanners[-1].add(text, args_start, args_length)
+        return self._scanner.add(text, args_start, args_length)
 
     def skip(self) -> None:
         """Leave an event out: it keeps its number."""
-        self._scanners[-1].skip()
+        self._scanner.skip()
 
     def restart(self) -> None:
         """Go on between two events without asking for a comma."""
-        self._scanners[-1].restart()
+        self._scanner.restart()
 
     def notes(self) -> list[tuple[int, int]]:
         """(count, first byte) of each kind of damage read past."""
-        found = self._scanners[0].notes()
-        for scanner in self._scanners[1:]:
-            found = [
-                (count + more, byte if count else first)
-                for (count, byte), (more, first) in zip(found, scanner.notes(), strict=True)
-            ]
+        found: list[tuple[int, int]] = self._scanner.notes()
         return found
 
     def columns(self) -> dict[str, Any]:
         """What was read, as the fields of a ``RawTrace``; the reader then holds nothing more."""
         self._discard()
-        return merged([_columns(scanner) for scanner in self._scanners])
+        return _columns(self._scanner)
 
     # ---- reading ahead ----
 
@@ -129,22 +122,18 @@ class ScanReader:
                 cuts.append(found)
         if not cuts:
             return []
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only for what is large
-
-        self._pool = ThreadPoolExecutor(len(cuts), thread_name_prefix="foretrace-scan")
-        parts = []
         for start, stop in zip(cuts, [*cuts[1:], len(text)], strict=True):
             scanner = self._made()
             scanner.restart()
-            parts.append(_Part(start, scanner, self._pool.submit(scanner.scan, text, start, stop, base)))
-        return parts
+            self._begun.append(_Part(start, scanner, Beside(partial(scanner.scan, text, start, stop, base))))
+        return list(self._begun)
 
     def _discard(self) -> None:
         """Read on in one thread."""
         self._ahead = []
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        for part in self._begun:
+            part.outcome.wait()
+        self._begun = []
 
 
 def _processors() -> int:
@@ -164,6 +153,8 @@ def _is_blank(text: bytes | mmap, start: int, end: int) -> bool:
 
 
 def _columns(scanner: Scanner) -> dict[str, Any]:
+    import numpy as np  # noqa: PLC0415 - loads while the threads scan
+
     tables = []
     for number, kind in enumerate(_TABLES):
         names = kind.__annotations__
