@@ -21,7 +21,9 @@ from seeds import RECORDINGS, write_seeds
 
 HERE = Path(__file__).parent
 SCANNER = HERE.parent / "scanner"
-SOURCES = [SCANNER / f"{name}.c" for name in ("scanner", "rows", "values", "members", "step", "text", "number")]
+SOURCES = [
+    SCANNER / f"{name}.c" for name in ("scanner", "rows", "values", "members", "step", "text", "number", "absorb")
+]
 SANITIZE = "address,undefined"
 
 

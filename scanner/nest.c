@@ -1,13 +1,131 @@
 #include "nest.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+/* The starts and ends of all ranges. */
+typedef struct {
+    const int64_t *start, *end;
+} ranges;
+
+/* Whether range a belongs before range b of its thread whatever the file says: it starts earlier, or is longer. */
+static inline int sooner(const ranges *r, int64_t a, int64_t b)
+{
+    return r->start[a] != r->start[b] ? r->start[a] < r->start[b] : r->end[a] > r->end[b];
+}
+
+/* [0, middle) and [middle, count) are in order; make them one. Only what has to move is touched. */
+static void merge(const ranges *r, int64_t *order, size_t middle, size_t count, int64_t *scratch)
+{
+    size_t low = 0, high = middle, left = 0, right = middle, to, held;
+    /* The first on the left that the first on the right goes before. */
+    while (low < high) {
+        size_t half = low + (high - low) / 2;
+        if (sooner(r, order[middle], order[half])) {
+            high = half;
+        } else {
+            low = half + 1;
+        }
+    }
+    to = low;
+    held = middle - low;
+    memcpy(scratch, order + low, held * sizeof *scratch);
+    while (left < held && right < count) {
+        order[to++] = sooner(r, order[right], scratch[left]) ? order[right++] : scratch[left++];
+    }
+    memcpy(order + to, scratch + left, (held - left) * sizeof *scratch);
+}
+
+/* A merge sort that begins with the runs that are there, since files are nearly in order. Stable. */
+static int sort_thread(const ranges *r, int64_t *order, size_t count)
+{
+    size_t runs = 0, *ends;
+    int64_t *scratch;
+    for (size_t i = 1; i < count; i++) {
+        runs += (size_t)sooner(r, order[i], order[i - 1]);
+    }
+    if (!runs) {
+        return 0;
+    }
+    scratch = malloc(count * sizeof *scratch);
+    ends = malloc((runs + 1) * sizeof *ends);
+    if (!scratch || !ends) {
+        free(scratch);
+        free(ends);
+        return -1;
+    }
+    runs = 0;
+    for (size_t i = 1; i < count; i++) {
+        if (sooner(r, order[i], order[i - 1])) {
+            ends[runs++] = i;
+        }
+    }
+    ends[runs++] = count;
+    while (runs > 1) {
+        size_t begin = 0, kept = 0;
+        for (size_t i = 0; i < runs; i += 2) {
+            size_t stop = ends[i + 1 < runs ? i + 1 : i];
+            if (i + 1 < runs) {
+                merge(r, order + begin, ends[i] - begin, stop - begin, scratch);
+            }
+            ends[kept++] = begin = stop;
+        }
+        runs = kept;
+    }
+    free(scratch);
+    free(ends);
+    return 0;
+}
+
+int nest_order(const int32_t *thread, const int64_t *start, const int64_t *end, size_t count, size_t threads,
+               int64_t *order)
+{
+    const ranges r = {start, end};
+    size_t *next = calloc(threads + 1, sizeof *next), first = 0;
+    if (!next) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        next[thread[i] + 1]++;
+    }
+    for (size_t i = 0; i < threads; i++) {
+        next[i + 1] += next[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        order[next[thread[i]]++] = (int64_t)i;
+    }
+    for (size_t i = 0; i < threads; first = next[i++]) {
+        if (sort_thread(&r, order + first, next[i] - first) < 0) {
+            free(next);
+            return -1;
+        }
+    }
+    free(next);
+    return 0;
+}
+
 /* A range that has ended at one start has ended at all later ones, and the chain of parents passes over it from then
    on: so each range is passed over once, and the whole takes linear time. */
 void nest_parents(const int32_t *thread, const int64_t *start, const int64_t *end, size_t count, int64_t *parent)
 {
     for (size_t i = 0; i < count; i++) {
         int64_t above = i > 0 && thread[i - 1] == thread[i] ? (int64_t)i - 1 : -1;
-        while (above >= 0 && end[above] <= start[i])
+        while (above >= 0 && end[above] <= start[i]) {
             above = parent[above];
+        }
         parent[i] = above;
+    }
+}
+
+void nest_own(const int64_t *start, const int64_t *end, const int64_t *parent, size_t count, int64_t *own)
+{
+    for (size_t i = 0; i < count; i++) {
+        /* Unsigned: what overflows wraps around, as it does in numpy. */
+        uint64_t begin = (uint64_t)start[i];
+        own[i] = (int64_t)((uint64_t)end[i] - begin);
+        if (parent[i] >= 0 && (size_t)parent[i] < i) {
+            int64_t *around = &own[parent[i]], stop = end[parent[i]] < end[i] ? end[parent[i]] : end[i];
+            *around = (int64_t)((uint64_t)*around - ((uint64_t)stop - begin));
+        }
     }
 }

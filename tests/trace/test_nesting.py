@@ -31,10 +31,10 @@ def innermost(ranges, thread, moment, before=None):
 
 @pytest.fixture(params=["c", "numpy"], autouse=True)
 def way(request, monkeypatch):
-    """Both ways to find parents answer the same tests."""
+    """Both ways answer the same tests."""
     if request.param == "numpy":
-        monkeypatch.setattr(nesting, "parents_in_c", None)
-    elif nesting.parents_in_c is None:
+        monkeypatch.setattr(nesting, "compiled", None)
+    elif nesting.compiled is None:
         pytest.skip("the scanner was not built: no C compiler here")
 
 
@@ -59,6 +59,50 @@ def test_innermost_around_any_moment(ranges, asked):
     moments = np.array([moment for _, moment in asked], np.int64)
     expected = [innermost(ranges, thread, moment) for thread, moment in asked]
     assert grown(ranges).innermost(threads, moments).tolist() == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 3)), max_size=120))
+def test_the_order_is_by_thread_start_length_and_place(ranges):
+    thread, start, length = np.array(ranges, np.int64).reshape(-1, 3).T
+    order = nesting.nesting_order(thread.astype(np.int32), start, start + length)
+    expected = sorted(range(len(ranges)), key=lambda at: (ranges[at][0], ranges[at][1], -ranges[at][2], at))
+    assert order.tolist() == expected
+
+
+@pytest.mark.parametrize("shape", ["sorted", "reversed", "saw", "two runs", "random"])
+def test_many_ranges_in_any_order_are_sorted(shape):
+    at = np.arange(20_000, dtype=np.int64)
+    start = {
+        "sorted": at,
+        "reversed": at[::-1].copy(),
+        "saw": at % 137,
+        "two runs": np.concatenate((at[:9000] * 2, at[:11_000])),
+        "random": np.random.default_rng(5).integers(0, 500, len(at)),
+    }[shape]
+    end = start + at % 7
+    thread = (at % 5).astype(np.int32)
+    order = nesting.nesting_order(thread, start, end)
+    assert order.tolist() == np.lexsort((at, start - end, start, thread)).tolist()
+
+
+def test_numbers_of_threads_may_be_of_any_size():
+    for thread in ([2**40, 1, 2**40 + 2**32], [-7, 3, -7], [0, 5_000_000, 0]):
+        columns = np.array(thread), np.array([5, 4, 3]), np.array([9, 9, 9])
+        for kind in (np.int64, np.int32) if max(thread) < 2**31 else (np.int64,):
+            woods = forest(columns[0].astype(kind), *columns[1:])
+            assert woods.original.tolist() == sorted(range(3), key=lambda at: (thread[at], columns[1][at]))
+            assert woods.parents().tolist() == [2 if thread[0] == thread[2] else -1, -1, -1]
+
+
+@given(RANGES)
+def test_own_length_is_without_what_lies_directly_inside(ranges):
+    woods = grown(ranges)
+    own = {int(at): int(length) for at, length in zip(woods.original, woods.own_lengths(), strict=True)}
+    ends = [start + length for _, start, length in ranges]
+    for at, (_, start, length) in enumerate(ranges):
+        children = [child for child, parent in enumerate(woods.parents().tolist()) if parent == at]
+        inside = sum(min(ends[child], start + length) - ranges[child][1] for child in children)
+        assert own[at] == length - inside
 
 
 @given(RANGES)

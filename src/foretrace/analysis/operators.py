@@ -42,13 +42,8 @@ class OpRow:
 def cpu_self_times(trace: Trace) -> I64:
     """For each op, its length less what lies directly inside it on its thread, in nanoseconds."""
     woods = trace.host_forest
-    inner = np.flatnonzero(woods.parent >= 0)
-    outer = woods.parent[inner]
-    inside = np.minimum(woods.end[inner], woods.end[outer]) - woods.start[inner]
-    # Whole nanoseconds stay exact in a float64 below 2**53: a hundred days.
-    own = woods.end - woods.start - np.bincount(outer, weights=inside, minlength=len(woods.end)).astype(np.int64)
     by_row = np.zeros(len(trace.rows), np.int64)
-    by_row[trace.host_rows[woods.original]] = own
+    by_row[trace.host_rows[woods.original]] = woods.own_lengths()
     return by_row[trace.ops.row]
 
 

@@ -6,7 +6,6 @@ import html
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from foretrace.learn.guess import LETTERS
 from foretrace.learn.lanes import draw, drawn_text
 from foretrace.learn.lesson import Choice, Code, Grid, Lanes, Prose, Question, Try
 
@@ -66,6 +65,7 @@ def _question_json(question: Question) -> dict[str, Any]:
         "near": [{"guess": near.guess, "text": near.text} for near in question.near],
         "recording": question.recording or None,
         "metric": question.metric or None,
+        "tried": question.tried,
         "look": [block_json(view) for view in question.look],
         "because": [block_json(view) for view in question.because],
     }
@@ -119,8 +119,8 @@ def _folded(title: str, body: str) -> str:
 def _asked(number: int, question: Question) -> list[str]:
     parts = [f"## Question {number}", f"**{_marked(question.ask)}**"]
     if isinstance(question.answer, Choice):
-        options = zip(LETTERS, question.answer.options, strict=False)
-        parts.append("\n".join(f"- {letter}) {_marked(option)}" for letter, option in options))
+        options = enumerate(question.answer.options, 1)
+        parts.append("\n".join(f"{at}. {_marked(option)}" for at, option in options))
     if question.hint:
         parts.append(_folded("A hint", _marked(question.hint)))
     body = [f"**{_marked(question.answer.text)}**", *(_view(view) for view in (*question.look, *question.because))]

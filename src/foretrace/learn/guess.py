@@ -1,4 +1,4 @@
-"""What somebody typed as a guess: a number or one of the options, or nothing that can be one."""
+"""What somebody typed as a guess: a number, one of the options, or nothing that can be one, and why not."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from foretrace.learn.lesson import Choice, Number, Question, times_text
+from foretrace.learn.lesson import Choice, Number, Question, number_text, times_text
+from foretrace.report.escape import ellipsis, plain
 
-__all__ = ["LETTERS", "Guess", "judged", "read_guess", "wanted"]
+__all__ = ["Guess", "Refused", "judged", "read_guess", "wanted"]
 
-LETTERS: Final = "abcdefghijklmnop"
-
+_LONGEST: Final = 40
+_LARGEST: Final = 1e15
+"""Beyond any count, size, time or factor that a trace could hold, in the answer's unit."""
 _NUMBER: Final = re.compile(r"[-+]?(?:\d[\d,_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 _WORDS: Final = {
     "no": 0,
@@ -40,6 +42,10 @@ _UNITS: Final[dict[str, dict[str, float]]] = {
     "times": {"x": 1, "times": 1},
     "": {},
 }
+# A count may name what it counts: "5 kernels", "5 kernels a call".
+_COUNTED: Final = re.compile(
+    r"(?:kernel|launch|launche|call|cop(?:y|ie)|memset|op|cast|transpose|gemm)s?(?: [a-z ]{1,20})?", re.IGNORECASE
+)
 # What a bare number means.
 _BARE: Final = {"ns": 1e3, "bytes": 1e6, "share": 0.01, "times": 1.0, "": 1.0}
 _ASKED: Final = {
@@ -47,8 +53,10 @@ _ASKED: Final = {
     "bytes": "a size such as 20 MB (bare numbers are MB)",
     "share": "a percentage such as 40",
     "times": "a factor such as 3 (that is, 3 times)",
-    "": "a number such as 3",
+    "": "a whole number such as 3",
 }
+_KIND: Final = {"ns": "a time", "bytes": "a size", "share": "a percentage", "times": "a factor", "": "a count"}
+_OPTION: Final = re.compile(r"\(?\s*(\d{1,3})\s*[).:]*\s*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -61,39 +69,68 @@ class Guess:
     """As it is repeated to the person."""
 
 
+@dataclass(frozen=True)
+class Refused:
+    """What was typed is no guess."""
+
+    why: str
+    """A clause, e.g. ``a count is a whole number``."""
+
+
 def wanted(question: Question) -> str:
-    """What may be typed, for somebody who typed something else."""
+    """What may be typed."""
     answer = question.answer
     if isinstance(answer, Choice):
-        return f"a letter from a to {LETTERS[len(answer.options) - 1]}"
-    return _ASKED[answer.unit]
+        return f"a number from 1 to {len(answer.options)}"
+    near = f"; within a factor of {answer.within:g} is close enough" if answer.within > 1 else ""
+    return _ASKED[answer.unit] + near
 
 
-def read_guess(question: Question, typed: str) -> Guess | None:
-    """The guess in what was typed; None where there is none."""
+def read_guess(question: Question, typed: str) -> Guess | Refused:
+    """The guess in what was typed, or why there is none in it."""
     answer = question.answer
     return _choice(answer, typed) if isinstance(answer, Choice) else _number(answer, typed)
 
 
-def _number(answer: Number, typed: str) -> Guess | None:
+def _number(answer: Number, typed: str) -> Guess | Refused:
     text = typed.strip().lower().lstrip("~≈=").removeprefix("about").removeprefix("around").strip()
-    if len(text) > len("99,999,999,999,999 percent"):
-        return None
+    if len(text) > _LONGEST:
+        return Refused("that is too long for a number")
     head, _, rest = text.partition(" ")
     if head in _WORDS:
         value, unit = float(_WORDS[head]), rest.strip()
     else:
         found = _NUMBER.match(text)
         if found is None:
-            return None
+            return Refused("there is no number in it")
         value, unit = float(found[0].replace(",", "").replace("_", "")), text[found.end() :].strip()
     scale = _scale(answer, unit)
-    if scale is None or not math.isfinite(value) or value < 0:
-        return None
+    if scale is None:
+        return Refused(f"{_quoted(unit)} does not fit behind {_KIND[answer.unit]}")
+    why = _impossible(answer, value, value * scale)
+    return Refused(why) if why else Guess(value * scale, _repeated(answer, value * scale))
+
+
+def _impossible(answer: Number, value: float, scaled: float) -> str:
+    """Why a number cannot be the answer to anything of this kind; empty where it can."""
+    if not math.isfinite(value) or scaled > _LARGEST:
+        return "that is larger than anything a trace can hold"
+    if value < 0:
+        return f"{_KIND[answer.unit]} is not below zero"
     if not answer.unit and value != int(value):
-        return None
-    value *= scale
-    return Guess(value, Number(value, answer.unit).text)
+        return "a count is a whole number"
+    if answer.unit == "times" and value == 0:
+        return "zero times as much would be nothing at all"
+    if answer.most is not None and scaled > answer.most:
+        return f"it cannot be more than {Number(answer.most, answer.unit).text}"
+    return ""
+
+
+def _repeated(answer: Number, value: float) -> str:
+    """A guess as it is said back: with all its digits."""
+    if answer.unit == "times":
+        return f"{number_text(value)} times"
+    return f"{number_text(100 * value)} %" if answer.unit == "share" else Number(value, answer.unit).text
 
 
 def _scale(answer: Number, unit: str) -> float | None:
@@ -101,22 +138,39 @@ def _scale(answer: Number, unit: str) -> float | None:
     if not unit:
         return _BARE[answer.unit]
     if not answer.unit:
-        # "5 kernels": a count may name what it counts.
-        return 1.0 if re.fullmatch(r"[a-z ]{1,20}", unit) and unit not in ("ms", "us", "ns", "s", "mb", "gb") else None
+        return 1.0 if _COUNTED.fullmatch(unit) else None
     return _UNITS[answer.unit].get(unit)
 
 
-def _choice(answer: Choice, typed: str) -> Guess | None:
-    text = typed.strip().lower().strip(".()")
-    if not text:
-        return None
-    if len(text) == 1 and text in LETTERS[: len(answer.options)]:
-        at = LETTERS.index(text)
-        return Guess(at, answer.options[at])
+def _choice(answer: Choice, typed: str) -> Guess | Refused:
     options = [option.lower() for option in answer.options]
+    text = typed.strip().lower()
+    numbered = _OPTION.fullmatch(text)
+    if numbered is not None and text not in options:
+        return _numbered(answer, int(numbered[1]), numbered[2].strip(" .)"))
+    text = text.strip(".()")
     same = [at for at, option in enumerate(options) if option == text]
     part = same or [at for at, option in enumerate(options) if text in option and len(text) > 1]
-    return Guess(part[0], answer.options[part[0]]) if len(part) == 1 else None
+    if len(part) == 1:
+        return Guess(part[0], answer.options[part[0]])
+    if len(text) == 1 and text.isalpha():
+        return Refused("letters stand for device work here, options have numbers")
+    many = "several of the options have" if part else "none of the options has"
+    return Refused(f"{many} {_quoted(text)} in it")
+
+
+def _numbered(answer: Choice, number: int, rest: str) -> Guess | Refused:
+    """An option by its number; what stands behind the number must not contradict it."""
+    if not 1 <= number <= len(answer.options):
+        return Refused(f"there is no option {number}")
+    option = answer.options[number - 1]
+    if rest and rest not in option.lower():
+        return Refused(f"option {number} does not say {_quoted(rest)}")
+    return Guess(number - 1, option)
+
+
+def _quoted(text: str) -> str:
+    return f'"{ellipsis(plain(text), _LONGEST)}"'
 
 
 Verdict = Literal["right", "near", "wrong"]
@@ -125,16 +179,18 @@ Verdict = Literal["right", "near", "wrong"]
 def judged(question: Question, guess: Guess) -> tuple[Verdict, str]:
     """How the guess holds against the trace, and what to say first. ``near`` is right within the allowance."""
     answer = question.answer
+    says = "it was tried" if question.tried else "the trace says"
     if isinstance(answer, Choice):
         if int(guess.value) == answer.right:
-            return "right", f"Yes: {answer.text}."
-        return "wrong", f"You said: {guess.text}. The trace says: {answer.text}."
-    if guess.value == answer.value or guess.text == answer.text:
-        return "right", f"Yes: {answer.text}."
-    if answer.within > 1 and answer.value > 0 and guess.value > 0:
-        off = max(guess.value / answer.value, answer.value / guess.value)
+            return "right", f"Right: {answer.text}."
+        return "wrong", f"You said: {guess.text}. {says.capitalize()}: {answer.text}."
+    if guess.value == answer.value or Number(guess.value, answer.unit).text == answer.text:
+        return "right", f"Right: {answer.text}."
+    told = f"You said {guess.text}; {says}{':' if question.tried else ''} {answer.text}"
+    if answer.within > 1 and answer.shown > 0 and guess.value > 0:
+        off = max(guess.value / answer.shown, answer.shown / guess.value)
         if off <= answer.within:
-            return "near", f"You said {guess.text}; the trace says {answer.text}. Close enough."
-        side = "more" if answer.value > guess.value else "less"
-        return "wrong", f"You said {guess.text}; the trace says {answer.text}, {times_text(off)} {side}."
-    return "wrong", f"You said {guess.text}; the trace says {answer.text}."
+            return "near", f"{told}. Close enough: within a factor of {answer.within:g}."
+        side = "high" if guess.value > answer.shown else "low"
+        return "wrong", f"{told}. Your guess is {times_text(off)} too {side}."
+    return "wrong", f"{told}."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.analysis.intervals import union_length
 from foretrace.report.escape import plain
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import TimeFault
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["Span", "draw", "drawn_text"]
 
 _LABEL: Final = 9
-_DEPTHS: Final = 5
-"""Rows of nested ops; what lies deeper is left out."""
-_DENSE_DEPTHS: Final = 2
+_DEPTHS: Final = 6
+"""Rows of nested ranges, the step itself among them; what lies deeper is left out."""
+_DENSE_DEPTHS: Final = 3
+_READABLE: Final = 4
+"""A name that is cut to fewer letters than this is left out, and its bar stays."""
 _TICKS: Final = 5
+_BUSY: Final = 0.8
+"""From this share of its time on, a device that has not begun a step is busy with others."""
 _WAIT: Final = 0.2
 """From this share of the drawing on, the wait between host and device is cut out."""
 _MARKED: Final = 52
@@ -122,11 +127,26 @@ def draw(recorded: Recorded, step: int, width: int = 80, *, quiet: bool = False)
         lines.append(("launch", _launch_row(works, axis, origin).spans()))
     if apart:
         lines.append(("", _tick_row(axis).spans()))
-        lines.append(("", [Span(f"the device begins {time_text(begins - origin)} into the step:", "dim")]))
+        lines.append(("", [Span(_begins(recorded, works, origin, begins), "dim")]))
         axis = _Axis(origin, begins, max(ends - begins, 1), width)
     lines.extend((label, row.spans()) for label, row in _stream_rows(recorded, works, axis, marked=marked))
     lines.append(("", _tick_row(axis).spans()))
     return [[Span(f" {label:<{_LABEL - 1}}", "bold"), *spans] for label, spans in lines]
+
+
+def _begins(recorded: Recorded, works: Sequence[Work], origin: int, begins: int) -> str:
+    """When the device begins, and whether the trace shows it busy with other steps' work until then."""
+    acts = recorded.trace.activities
+    mine = np.zeros(len(acts), bool)
+    mine[[work.at for work in works]] = True
+    devices = {int(acts.device[work.at]) for work in works}
+    first = origin + min(work.launched_ns for work in works)
+    here = ~mine & acts.timed & np.isin(acts.device, list(devices)) & (acts.ts < begins) & (acts.end > first)
+    busy = union_length(np.maximum(acts.ts[here], first), np.minimum(acts.end[here], begins))
+    when = time_text(begins - origin)
+    if busy > _BUSY * (begins - first):
+        return f"the device works on earlier steps until {when}, then on this one:"
+    return f"the device begins {when} into the step:"
 
 
 def drawn_text(lines: Sequence[Sequence[Span]]) -> str:
@@ -156,6 +176,7 @@ def _host_rows(recorded: Recorded, step: int, works: Sequence[Work], axis: _Axis
     kinds &= rows.fault == TimeFault.NONE
     kinds[trace.steps.row] = False
     if step >= 0:
+        kinds[trace.steps.row[step]] = True
         kinds &= (rows.ts >= trace.steps.ts[step]) & (rows.ts < trace.steps.end[step])
     found = []
     for thread, times in launches.items():
@@ -163,13 +184,25 @@ def _host_rows(recorded: Recorded, step: int, works: Sequence[Work], axis: _Axis
         at = np.sort(np.array(times, np.int64))
         leads = np.searchsorted(at, rows.end[here], side="left") > np.searchsorted(at, rows.ts[here], side="left")
         here = here if quiet else here[leads]
-        ranges = [_Range(plain(trace.name(int(row))), int(rows.ts[row]), int(rows.end[row])) for row in here]
+        ranges = [_Range(_name(recorded, step, int(row)), int(rows.ts[row]), int(rows.end[row])) for row in here]
         found.append(_nested(ranges, axis, _DEPTHS if len(works) <= _MARKED else _DENSE_DEPTHS))
     return found
 
 
+def _name(recorded: Recorded, step: int, row: int) -> str:
+    """A range's name as short as people say it; the step's with its length."""
+    trace = recorded.trace
+    name = plain(trace.name(row))
+    if step >= 0 and row == int(trace.steps.row[step]):
+        return f"{name}, {time_text(int(trace.rows.dur[row]))}"
+    if "CompiledFxGraph" in name:  # what follows is a hash
+        return "CompiledFxGraph"
+    return name.removeprefix("aten::").removeprefix("autograd::engine::evaluate_function: ")
+
+
 def _nested(ranges: list[_Range], axis: _Axis, depths: int) -> list[_Row]:
-    rows: list[_Row] = []
+    """A row for each depth, down to the last in which a name can be read."""
+    by_depth: list[list[_Range]] = []
     open_ends: list[int] = []
     for each in sorted(ranges, key=lambda one: (one.start, -one.end)):
         while open_ends and open_ends[-1] <= each.start:
@@ -178,13 +211,38 @@ def _nested(ranges: list[_Range], axis: _Axis, depths: int) -> list[_Row]:
         open_ends.append(each.end)
         if depth >= depths:
             continue
-        while len(rows) <= depth:
-            rows.append(_Row(axis.width))
+        while len(by_depth) <= depth:
+            by_depth.append([])
+        by_depth[depth].append(each)
+    drawn = [_bars(level, axis, "" if depth else "dim") for depth, level in enumerate(by_depth)]
+    while len(drawn) > 1 and not drawn[-1][1]:
+        drawn.pop()
+    return [row for row, _ in drawn]
+
+
+def _bars(level: list[_Range], axis: _Axis, style: str) -> tuple[_Row, bool]:
+    """The ranges of one depth, with a blank between neighbors, and whether any name can be read."""
+    placed: dict[int, tuple[int, str]] = {}
+    for each in level:
         low, high = axis.cell(each.start), axis.cell(each.end)
-        room = max(high - low, 1)
-        label = each.name.removeprefix("aten::")
-        rows[depth].put(low, ("▌" + label + "░" * room)[:room], "" if depth else "dim")
-    return rows
+        if low not in placed or high > placed[low][0]:
+            placed[low] = (high, each.name)
+    starts = sorted(placed)
+    row, readable = _Row(axis.width), False
+    for low, following in zip(starts, [*starts[1:], axis.width + 1], strict=True):
+        high, name = placed[low]
+        room = max(min(high, following - 1) - low, 1)
+        label = _fitting(name, room - 1)
+        readable |= bool(label)
+        row.put(low, ("▌" + label).ljust(room, "░"), style)
+    return row, readable
+
+
+def _fitting(name: str, room: int) -> str:
+    """A name in so many letters: whole, or cut where enough of it is left to be read, or none of it."""
+    if len(name) <= room:
+        return name
+    return name[: room - 1] + "…" if room > _READABLE else ""
 
 
 def _launch_row(works: Sequence[Work], axis: _Axis, origin: int) -> _Row:

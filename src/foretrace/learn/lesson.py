@@ -5,12 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from foretrace.units import bytes_text, share_text, time_text
+from foretrace.units import bytes_text, share_text, time_scale, time_text
 
 if TYPE_CHECKING:
     from foretrace.learn.recorded import Recorded
 
-__all__ = ["Answer", "Block", "Choice", "Code", "Grid", "Lanes", "Near", "Number", "Prose", "Question", "Try", "prose"]
+__all__ = [
+    "Answer",
+    "Block",
+    "Choice",
+    "Code",
+    "Grid",
+    "Lanes",
+    "Near",
+    "Number",
+    "Prose",
+    "Question",
+    "Try",
+    "number_text",
+    "prose",
+    "times_text",
+]
 
 
 @dataclass(frozen=True)
@@ -67,6 +82,8 @@ class Number:
     """``""`` (a count), ``ns``, ``bytes``, ``share`` (0 to 1), or ``times``."""
     within: float = 1.0
     """A guess counts as right up to this factor above or below; 1 is exact."""
+    most: float | None = None
+    """What no guess can be above, such as 1 for a share of a whole; None where there is no such limit."""
 
     @property
     def text(self) -> str:
@@ -81,6 +98,19 @@ class Number:
         if self.unit == "times":
             return times_text(self.value)
         return f"{int(self.value):,}" if self.value == int(self.value) else f"{self.value:,.1f}"
+
+    @property
+    def shown(self) -> float:
+        """The number that ``text`` stands for: what people can compare a guess with."""
+        if self.unit == "ns":
+            scale = time_scale(self.value)
+            return round(self.value / scale.divisor, scale.decimals) * scale.divisor
+        if self.unit == "times":
+            return float(times_text(self.value).partition(" ")[0].replace(",", ""))
+        if self.unit == "share":
+            said = self.text.partition(" ")[0]
+            return self.value if "<" in said else float(said) / 100
+        return self.value
 
 
 @dataclass(frozen=True)
@@ -129,6 +159,8 @@ class Question:
     """With ``metric``: the recording that the guess is held against ..."""
     metric: str = ""
     """... as a prediction of this metric."""
+    tried: bool = False
+    """The answer is in no trace: it was tried out when the recordings were made."""
 
 
 View = Prose | Code | Grid | Lanes
@@ -141,8 +173,18 @@ def prose(*sentences: str) -> Prose:
 
 
 _BARE = 9.95
+_MANY = 100
 
 
 def times_text(ratio: float) -> str:
-    """A ratio, e.g. ``1.2 times``, ``18 times``."""
-    return f"{ratio:.1f} times" if ratio < _BARE else f"{ratio:,.0f} times"
+    """A ratio, e.g. ``1.2 times``, ``18 times``, ``690 times``: two digits, so that what is shown gives it as well."""
+    if ratio < _BARE:
+        return f"{ratio:.1f} times"
+    if ratio < _MANY:
+        return f"{ratio:.0f} times"
+    return f"{float(f'{ratio:.2g}'):,.0f} times"
+
+
+def number_text(value: float) -> str:
+    """A number with all its digits, e.g. ``1,234``, ``2.5``."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"

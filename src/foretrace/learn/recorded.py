@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import string
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -18,6 +19,7 @@ from foretrace.analysis.shapes import op_inputs
 from foretrace.analysis.tree import step_tree
 from foretrace.capture.recording import DeviceInfo  # noqa: TC001 - msgspec reads the annotation
 from foretrace.errors import MissingDataError, TraceFormatError
+from foretrace.learn.work import Work
 from foretrace.names.decode import decode
 from foretrace.report.data import reading
 from foretrace.report.escape import plain
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from foretrace.analysis.roofline.recorded import TraceRoofline
     from foretrace.analysis.timeline import PerStep, Step
     from foretrace.analysis.tree import Node
-    from foretrace.names.decoded import Decoded
     from foretrace.names.occupancy import Occupancy
     from foretrace.report.data import Reading
     from foretrace.trace.model import Trace
@@ -67,46 +68,6 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, str] = {}
     """Recording -> why it could not be made."""
     notes: Notes = Notes()
-
-
-@dataclass(frozen=True)
-class Work:
-    """One device activity of a step."""
-
-    at: int
-    """Position in ``trace.activities``."""
-    letter: str
-    """Its mark in the lanes."""
-    name: str
-    kind: str
-    """``kernel``, ``memcpy`` or ``memset``."""
-    decoded: Decoded
-    time_ns: int
-    launch: str
-    """The runtime call."""
-    launched_ns: int
-    """Start of its launch, from the start of the step."""
-    starts_ns: int
-    """Its own start, likewise."""
-    path: tuple[str, ...]
-    """The ops around the launch, outermost first; the innermost annotation where no op is."""
-    bytes: int | None
-    graph: bool
-
-    @property
-    def short(self) -> str:
-        """A label for people."""
-        return plain(self.decoded.short)
-
-    @property
-    def top(self) -> str:
-        """The outermost op around its launch."""
-        return self.path[0] if self.path else "outside any op"
-
-    @property
-    def owner(self) -> str:
-        """The op that launched it."""
-        return self.path[-1] if self.path else "outside any op"
 
 
 class Recorded:
@@ -149,13 +110,13 @@ class Recorded:
 
     @property
     def device_ns(self) -> float:
-        """Device time of a step."""
-        return self.per_step.device_time_ns.median
+        """Device time of the step to look at: what its table adds up to."""
+        return self._looked_at.device_time_ns
 
     @property
     def cpu_ns(self) -> float:
-        """The step on the host."""
-        return self.per_step.cpu_time_ns.median
+        """The step to look at on the host, from begin to end."""
+        return self._looked_at.cpu_time_ns
 
     @property
     def period_ns(self) -> float:
@@ -164,19 +125,49 @@ class Recorded:
 
     @property
     def busy_share(self) -> float:
-        """Of the period."""
-        return self.per_step.busy_share or 0.0
+        """Of the period: how much of it the step to look at keeps the device busy, 0 to 1."""
+        return min(1.0, self._looked_at.busy_ns / self.period_ns) if self.period_ns else 0.0
 
     @property
     def bound(self) -> str:
-        """``device``, ``cpu`` or ``mixed``."""
+        """``device``, ``cpu``, ``mixed`` or ``unknown``."""
         return self.per_step.bound
+
+    @property
+    def later_cpu_ns(self) -> float:
+        """What the first step is compared with: the median of the later steps on the host."""
+        return median(step.cpu_time_ns for step in self.steps[1:])
 
     @cached_property
     def shown(self) -> int:
-        """The step to look at: the middle one of those that figures are over."""
-        used = self.reading.timeline.used
-        return used[len(used) // 2] if used else -1
+        """The step to look at: of those that figures are over the one nearest to their medians."""
+        figures = self.per_step
+
+        def unusual(at: int) -> tuple[float, float]:
+            step = self.steps[at]
+            off = abs(step.device_time_ns - figures.device_time_ns.median) / (figures.device_time_ns.median or 1)
+            off += abs(step.cpu_time_ns - figures.cpu_time_ns.median) / (figures.cpu_time_ns.median or 1)
+            return abs(step.kernels - figures.kernels.value), off
+
+        return min(self.reading.timeline.used, key=unusual, default=-1)
+
+    @property
+    def _looked_at(self) -> Step:
+        if self.shown >= 0:
+            return self.steps[self.shown]
+        window = self.reading.timeline.window
+        assert window is not None  # noqa: S101 - a file without steps is one window
+        return window
+
+    @property
+    def annotation(self) -> str:
+        """The annotation around the first launch of the step to look at; empty where there is none."""
+        node = next((root for root in self.tree if launched(root)), None)
+        while node is not None and node.kind != "op":
+            if node.kind == "annotation" and not node.name.startswith("ProfilerStep"):
+                return plain(node.name)
+            node = next((child for child in node.children if launched(child)), None)
+        return ""
 
     def work_of(self, step: int) -> list[Work]:
         """The activities of a step in the order of their launches (of the whole file where there are no steps)."""
@@ -286,15 +277,35 @@ class Recorded:
         return trace_roofline(self.trace)
 
     def roof(self, name: str) -> Bound | None:
-        """An op under the device's roof; None where its work or the device is not known."""
+        """An op of the step to look at under the device's roof; None where its work or the device is not known."""
         found = next((op for op in self.roofline.ops if op.name == name), None)
-        return None if found is None else found.bound
+        if found is None:
+            return None
+        times = [op.device_ns for op in self.ops if op.name == name and op.shapes == found.shapes]
+        return found.bound if not any(times) else _at(found.bound, sum(times) / len(times))
 
     @property
     def device_name(self) -> str:
         """The device that ran it, as the file names it."""
         devices = self.trace.devices
         return plain(devices[0].name) if devices else "an unnamed device"
+
+
+def _at(bound: Bound, measured_ns: float) -> Bound:
+    """The same work, done in another time."""
+    slower = measured_ns / bound.measured_ns if bound.measured_ns else 1.0
+
+    def scaled(value: float | None, by: float) -> float | None:
+        return None if value is None else value * by
+
+    return replace(
+        bound,
+        measured_ns=measured_ns,
+        over_floor=scaled(bound.over_floor, slower),
+        share_of_peak=scaled(bound.share_of_peak, 1 / slower),
+        achieved_flops_per_s=scaled(bound.achieved_flops_per_s, 1 / slower),
+        achieved_bytes_per_s=scaled(bound.achieved_bytes_per_s, 1 / slower),
+    )
 
 
 def _in_order(root: Node) -> list[Node]:

@@ -5,23 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from foretrace.learn.guess import judged, read_guess, wanted
+from foretrace.errors import ForetraceError
+from foretrace.learn.guess import Guess, judged, read_guess, wanted
 from foretrace.learn.lesson import Choice, Prose, Question, Try
 from foretrace.learn.show import print_answer, print_question, print_try, print_view, say
+from foretrace.units import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
 
-    from foretrace.learn.guess import Guess
     from foretrace.learn.lesson import Block
     from foretrace.learn.recorded import Shelf
 
 __all__ = ["Elsewhere", "Leave", "hold", "tell"]
-
-_ENOUGH = 3
-"""After so many things that are no guess, the way on is mentioned again."""
 
 
 class Leave(Exception):  # noqa: N818 - it is no error
@@ -95,7 +93,7 @@ def hold(
             if guess is not None and not right:
                 missed.append(block)
             if at + 1 < len(blocks):
-                _go_on(ask)
+                _go_on(out, ask)
                 out.print()
         elif isinstance(block, Try):
             print_try(out, block)
@@ -116,28 +114,31 @@ def _typed(ask: Callable[[str], str], prompt: str) -> str:
 
 
 def _guess(out: Console, question: Question, ask: Callable[[str], str]) -> Guess | None:
-    """A guess, however many attempts it takes; None where the person passes."""
-    say(out, f"Your guess, {wanted(question)}. Enter passes, ? hints, q leaves.", style="dim", gap=False)
-    tries = 0
+    """A guess, however many attempts it takes; None where the person would rather see the answer."""
+    say(out, f"Your guess, {wanted(question)}. ? hints, q leaves.", style="dim", gap=False)
+    passing = False
     while True:
         text = _typed(ask, " > ")
-        if not text:
+        if not text and passing:
             out.print()
             return None
-        if text == "?":
+        passing = not text
+        if passing:
+            say(out, "Enter again shows the answer.", gap=False)
+        elif text == "?":
             say(out, question.hint or "No hint here.", gap=False)
-            continue
-        guess = read_guess(question, text)
-        if guess is not None:
-            out.print()
-            return guess
-        tries += 1
-        more = " Enter passes." if tries >= _ENOUGH else ""
-        say(out, f"That is no guess I can hold against the trace; type {wanted(question)}.{more}", gap=False)
+        else:
+            found = read_guess(question, text)
+            if isinstance(found, Guess):
+                out.print()
+                return found
+            say(out, f"That is no guess I can hold against the trace: {found.why}.", gap=False)
+            say(out, f"Type {wanted(question)}, or Enter for the answer.", gap=False)
 
 
-def _go_on(ask: Callable[[str], str]) -> None:
-    _typed(ask, " Enter goes on. ")
+def _go_on(out: Console, ask: Callable[[str], str]) -> None:
+    while _typed(ask, " Enter goes on. "):
+        say(out, "Nothing is asked yet: the next question comes after Enter. q leaves.", gap=False)
 
 
 def _held(out: Console, question: Question, guess: Guess | None, shelf: Shelf) -> bool:
@@ -168,12 +169,21 @@ def _mismatch(out: Console, question: Question, guess: Guess, shelf: Shelf) -> N
         return
     from foretrace.predictions import check  # noqa: PLC0415 - only where a guess missed
 
-    expected = f"{question.metric} == {guess.value:g}"
-    outcome = check(recorded.trace, expected)[0]
+    expected = f"{question.metric} == {guess.value:.0f}"
+    try:
+        outcome = check(recorded.trace, expected)[0]
+    except ForetraceError:
+        return  # no guess ends a lesson, and the answer has been given
     if outcome.outcome == "hit":
         return
-    found = f" {outcome.finding.code}: {outcome.finding.title}." if outcome.finding is not None else ""
-    say(out, f'As a check, `--expect "{expected}"` is a {outcome.outcome}: found {outcome.found}.{found}', style="dim")
+    found = ""
+    if outcome.finding is not None:
+        found = f" It names a finding: {outcome.finding.title} (`foretrace explain {outcome.finding.code}`)."
+    say(
+        out,
+        f'`foretrace check --expect "{expected}"` calls that a {outcome.outcome}: found {outcome.found}.{found}',
+        style="dim",
+    )
 
 
 def _differs(out: Console, question: Question, elsewhere: Elsewhere | None) -> None:
@@ -209,13 +219,6 @@ def _differences(out: Console, blocks: Sequence[Block], elsewhere: Elsewhere | N
 def _farewell(out: Console, guessed: int, missed: Sequence[Question]) -> None:
     if not guessed:
         return
-    if not missed:
-        say(out, "Every guess held. You read this trace without opening it.", style="dim")
-        return
     kept = guessed - len(missed)
-    say(
-        out,
-        f"{kept} of {guessed} guesses held. What surprised you is worth more: "
-        f"{'; '.join(question.about for question in missed)}.",
-        style="dim",
-    )
+    again = f" Worth another look: {'; '.join(question.about for question in missed)}." if missed else ""
+    say(out, f"{kept} of {count_text(guessed, 'guess', 'guesses')} held.{again}", style="dim")

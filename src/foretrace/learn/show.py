@@ -9,9 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from foretrace.learn.guess import LETTERS
 from foretrace.learn.lanes import draw
 from foretrace.learn.lesson import Choice, Code, Grid, Lanes, Prose
+from foretrace.learn.table import grid_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +24,7 @@ __all__ = ["print_answer", "print_lesson_title", "print_lessons", "print_questio
 _WIDEST: Final = 92
 """Prose wider than this is hard to read."""
 _CODE: Final = re.compile(r"`([^`]*)`")
+_GRID_WIDEST: Final = 100
 _INDENT: Final = 1
 _CODE_INDENT: Final = 4
 
@@ -78,18 +79,10 @@ def _code(out: Console, code: Code) -> None:
 
 
 def _grid(out: Console, grid: Grid) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    wraps = max(grid.text, default=-1)
-    for at, heading in enumerate(grid.headings):
-        table.add_column(
-            Text(heading),
-            justify="left" if at in grid.text else "right",
-            no_wrap=at != wraps,
-            overflow="fold" if at == wraps else "ellipsis",
-        )
-    for row in grid.rows:
-        table.add_row(*(Text(cell) for cell in row))
-    out.print(Padding(table, (0, 0, 0, _INDENT), expand=False))
+    head, rows = grid_lines(grid, min(out.width, _GRID_WIDEST) - _INDENT)
+    for line in (head, *rows):
+        style = "bold" if line is head else ""
+        out.print(Text(" " * _INDENT + line if line else "", style=style), soft_wrap=True)
     out.print()
 
 
@@ -111,8 +104,8 @@ def print_question(out: Console, number: int, total: int, question: Question) ->
     out.print(Text(f" Question {number} of {total}", style="bold magenta"))
     say(out, question.ask, style="bold", gap=not isinstance(question.answer, Choice))
     if isinstance(question.answer, Choice):
-        for letter, option in zip(LETTERS, question.answer.options, strict=False):
-            say(out, f"{letter})  {option}", indent=3, gap=False)
+        for number, option in enumerate(question.answer.options, 1):
+            say(out, f"{number})  {option}", indent=3, gap=False)
         out.print()
 
 

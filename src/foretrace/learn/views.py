@@ -4,30 +4,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from foretrace.learn.lesson import Grid, Lanes
-from foretrace.learn.words import and_list, counted, tick
+from foretrace.learn.lesson import Grid, Lanes, Prose
+from foretrace.learn.words import and_list, counted, one_unit, tick
 from foretrace.report.escape import plain
-from foretrace.units import bytes_text, share_text, time_scale, time_text
+from foretrace.units import bytes_text, share_text, time_scale
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from foretrace.analysis.timeline import Step
     from foretrace.analysis.tree import Node
     from foretrace.learn.recorded import Recorded, Work
     from foretrace.names.decoded import Decoded
 
 __all__ = [
+    "LEGEND",
+    "LEGEND_IN_SHORT",
+    "annotated_sentence",
     "bound_sentence",
+    "compared_grid",
     "counts_sentence",
     "is_compute_bound",
     "kernel_grid",
     "lanes",
     "launched_sentence",
+    "launcher",
     "op_grid",
     "role_grid",
+    "step_grid",
     "token_grid",
     "token_proving",
 ]
+
+LEGEND: Final = Prose(
+    "How to read this: ▌ begins an op, ░ is its length on the CPU, and what it calls stands below it. A letter is a "
+    "piece of device work, at its launch and where it runs. █ and ▓ take turns so that neighbors can be told apart; ▒ "
+    "is a copy or a memset. What is too short for a column gets one all the same. A dot is work of another step."
+)
+"""Under the first drawing of all."""
+LEGEND_IN_SHORT: Final = Prose(
+    "▌░ ops on the CPU; letters: device work, at its launch and where it runs; █ ▓ kernels, ▒ copies and memsets, "
+    "· other steps."
+)
+"""Under the first drawing of a later lesson."""
 
 _SHORT_NAME: Final = 20
 _NAMED: Final = 26
@@ -39,27 +58,33 @@ def lanes(recorded: Recorded, title: str, *, quiet: bool = False) -> Lanes:
     return Lanes(recorded, recorded.shown, title, quiet)
 
 
-def kernel_grid(recorded: Recorded) -> Grid:
-    """Every activity of the step in launch order: letter, what it is, time, share, and the op that launched it."""
+def kernel_grid(recorded: Recorded, *, whole: bool = True) -> Grid:
+    """Every activity of the step in launch order: letter, what it is, time, share, and the op that launched it.
+
+    Args:
+        recorded: the recording.
+        whole: also what is asked for later: sizes, tiles and units, shares of the time, and the ops.
+
+    """
     works = recorded.work
     if len(works) > _NAMED:
         return role_grid(recorded)
     total = sum(work.time_ns for work in works) or 1
     scale = time_scale(max((work.time_ns for work in works), default=0))
-    rows = tuple(
-        (
-            work.letter,
-            _labelled(work),
-            scale(work.time_ns),
-            share_text(work.time_ns / total),
-            _launcher(work),
+    if not whole:
+        return Grid(
+            ("", "what it is", "device"),
+            tuple((work.letter, _in_short(work), scale(work.time_ns)) for work in works),
+            text=(0, 1),
         )
+    rows = tuple(
+        (work.letter, _labelled(work), scale(work.time_ns), share_text(work.time_ns / total), launcher(work))
         for work in works
     )
-    return Grid(("", "what it is", "device", "", "launched by"), rows, text=(0, 1, 4))
+    return Grid(("", "what it is", "device", "share", "launched by"), rows, text=(0, 1, 4))
 
 
-def _launcher(work: Work) -> str:
+def launcher(work: Work) -> str:
     """The op that launched it, inside the one around that where its name is short enough to help."""
     names = [plain(name).removeprefix("aten::") for name in work.path[-2:]]
     return " > ".join(names if len(names[0]) <= _SHORT_NAME else names[-1:]) if names else "outside any op"
@@ -67,6 +92,10 @@ def _launcher(work: Work) -> str:
 
 def _labelled(work: Work) -> str:
     return f"{work.short}, {bytes_text(work.bytes)}" if work.kind == "memcpy" and work.bytes else work.short
+
+
+def _in_short(work: Work) -> str:
+    return "GEMM" if work.decoded.role == "gemm" else work.short
 
 
 def role_grid(recorded: Recorded) -> Grid:
@@ -81,7 +110,27 @@ def role_grid(recorded: Recorded) -> Grid:
     rows = tuple(
         (word, f"{len(found[word]):,}", scale(sum(found[word])), share_text(sum(found[word]) / total)) for word in order
     )
-    return Grid(("what they are", "how many", "device", ""), rows)
+    return Grid(("what they are", "how many", "device", "share"), rows)
+
+
+def compared_grid(recordings: Mapping[str, Recorded]) -> Grid:
+    """Recordings side by side: a step's device time, CPU time and period in one unit, and the busy share."""
+    figures = {name: (each.device_ns, each.cpu_ns, each.period_ns) for name, each in recordings.items()}
+    scale = one_unit(*(time for row in figures.values() for time in row))
+    rows = tuple(
+        (name, *(scale(time) for time in row), share_text(recordings[name].busy_share)) for name, row in figures.items()
+    )
+    return Grid(("", "device", "CPU", "period", "busy"), rows)
+
+
+def step_grid(steps: Sequence[Step]) -> Grid:
+    """The steps of a recording: on the CPU and on the device, each column in its own unit."""
+    cpu, device = (
+        one_unit(*(step.cpu_time_ns for step in steps)),
+        one_unit(*(step.device_time_ns for step in steps)),
+    )
+    rows = tuple((plain(step.name), cpu(step.cpu_time_ns), device(step.device_time_ns)) for step in steps)
+    return Grid(("step", "CPU", "device"), rows)
 
 
 def op_grid(nodes: Sequence[Node], verb: str = "launches") -> Grid:
@@ -135,9 +184,19 @@ def bound_sentence(recorded: Recorded) -> str:
     word = {
         "device": "device-bound",
         "cpu": "CPU-bound: the device waits for launches",
-        "mixed": "neither CPU-bound nor device-bound, but close to both",
+        "mixed": "in between, neither clearly CPU-bound nor clearly device-bound",
     }.get(recorded.bound, "bound by what this trace does not show")
-    return (
-        f"The device works {time_text(recorded.device_ns)} of every {time_text(recorded.period_ns)}, "
-        f"busy {share_text(recorded.busy_share)} of the time. It is {word}."
+    scale = one_unit(recorded.device_ns, recorded.period_ns)
+    works = (
+        f"The device works {scale(recorded.device_ns)} of every {scale(recorded.period_ns)}, busy "
+        f"{share_text(recorded.busy_share)} of the time."
+        if recorded.device_ns < recorded.period_ns
+        else "The device works all the time."
     )
+    return f"{works} The step is {word}."
+
+
+def annotated_sentence(recorded: Recorded) -> str:
+    """What the recorded call is called in the drawings; empty where nothing stands around it."""
+    name = recorded.annotation
+    return f"In the recording the call stands inside an annotation, {tick(name)}." if name else ""

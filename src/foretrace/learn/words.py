@@ -1,17 +1,20 @@
-"""Numbers in sentences, beyond those of ``foretrace.units``: lists, counts over steps, rates."""
+"""Numbers in sentences, beyond those of ``foretrace.units``: lists, counts over steps, times that are compared."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from foretrace.learn.lesson import times_text
 from foretrace.report.escape import plain
-from foretrace.units import count_text, time_scale
+from foretrace.units import TimeScale, count_text, time_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["and_list", "before_and_now", "counted", "tick", "times_text"]
+__all__ = ["and_list", "before_and_now", "counted", "one_unit", "tick", "times_text"]
+
+_DIGITS: Final = 10_000
+"""A time is not written with more digits than this before the point."""
 
 
 def and_list(parts: Iterable[str], word: str = "and") -> str:
@@ -35,7 +38,15 @@ def tick(text: str) -> str:
     return f"`{inside}`"
 
 
+def one_unit(*times_ns: float) -> TimeScale:
+    """The unit for times that are compared: that of the smallest, unless the largest gets too many digits in it."""
+    known = [time for time in times_ns if time > 0]
+    scale = time_scale(min(known, default=0))
+    largest = max(known, default=0)
+    return scale if largest < _DIGITS * scale.divisor else time_scale(largest)
+
+
 def before_and_now(before: float, now: float) -> str:
-    """``0.085 ms before, 0.211 ms now``: two times in one unit."""
-    scale = time_scale(max(before, now))
+    """``85.0 us before, 211.0 us now``: two times in one unit."""
+    scale = one_unit(before, now)
     return f"{scale(before)} before, {scale(now)} now"

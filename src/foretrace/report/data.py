@@ -72,14 +72,17 @@ class Reading:
         return examine(self.trace, select=self.select, ignore=self.ignore, steps=self.timeline)
 
     def prepare(self) -> None:
-        """Work out all that is computed when asked for: tables beside findings, where the trace is large."""
-        self.timeline  # noqa: B018 - both need it
+        """Work out what is otherwise worked out when asked for: tables beside findings, where the trace is large."""
         if len(self.trace.rows) < _LARGE:
             return
-        tables = Beside(lambda: (self.ops, self.kernels))
+        self.timeline  # noqa: B018 - kept, and both need it
+        tables = Beside(lambda: (self.ops, self._kernels_json, self.doubts))
         self.examination  # noqa: B018 - kept
-        self.doubts  # noqa: B018 - the same
         tables.result()
+
+    @cached_property
+    def _kernels_json(self) -> list[dict[str, Any]]:
+        return [_kernel_json(self.trace, row) for row in self.kernels]
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -109,7 +112,7 @@ class Reading:
             "counts": self.counts,
             "steps": [step.to_json() for step in steps.steps],
             "per_step": steps.per_step.to_json(),
-            "kernels": [_kernel_json(self.trace, row) for row in self.kernels],
+            "kernels": self._kernels_json,
             "ops": [row.to_json() for row in self.ops],
             **self.examination.to_json(),
         }

@@ -67,21 +67,19 @@ def link(raw: RawTrace, *, path: str, file: str, size: int, step: str | None = N
 
 def _rows(raw: RawTrace) -> tuple[Rows, int]:
     ts, dur = raw.rows.ts, raw.rows.dur
-    given = np.where(dur == MISSING, 0, dur)
-    zero = (ts == MISSING) | ((ts == 0) & (given == 0))
-    absurd = ~zero & (given < 0)
-    good = np.flatnonzero(~zero)
-    if good.size:
-        absurd[good] |= _far(ts[good])
-    fault = np.where(zero, TimeFault.ZERO, np.where(absurd, TimeFault.ABSURD, TimeFault.NONE)).astype(np.uint8)
-    good = np.flatnonzero(fault == TimeFault.NONE)
-    origin = int(ts[good].min()) if good.size else 0
-    start = np.where(fault == TimeFault.NONE, ts - origin, 0)
-    length = np.where(fault == TimeFault.NONE, given, 0)
+    first = int(ts.min()) if len(ts) else 0
+    fault = np.zeros(len(ts), np.uint8)
+    if len(ts) and first > 0 and int(ts.max()) - first <= _FAR_NS and int(dur.min()) >= 0:
+        # As nearly all files are: nothing is left out, and no column needs a second look.
+        origin, start, length = first, ts - first, dur
+    else:
+        origin, start, length = _mended(ts, dur, fault)
     too_long = _too_long(raw.rows.category, start, length, fault)
-    fault[too_long] = TimeFault.ABSURD
-    start[too_long] = 0
-    length[too_long] = 0
+    if too_long.size:
+        length = length.copy()
+        fault[too_long] = TimeFault.ABSURD
+        start[too_long] = 0
+        length[too_long] = 0
     rows = Rows(
         index=raw.rows.index,
         category=raw.rows.category,
@@ -98,6 +96,22 @@ def _rows(raw: RawTrace) -> tuple[Rows, int]:
     return rows, origin
 
 
+def _mended(ts: I64, dur: I64, fault: npt.NDArray[np.uint8]) -> tuple[int, I64, I64]:
+    """(origin, starts, durations) where some times are missing or absurd; which those are goes to ``fault``."""
+    given = np.where(dur == MISSING, 0, dur)
+    zero = (ts == MISSING) | ((ts == 0) & (given == 0))
+    absurd = ~zero & (given < 0)
+    good = np.flatnonzero(~zero)
+    if good.size:
+        absurd[good] |= _far(ts[good])
+    fault[absurd] = TimeFault.ABSURD
+    fault[zero] = TimeFault.ZERO
+    good = np.flatnonzero(fault == TimeFault.NONE)
+    origin = int(ts[good].min()) if good.size else 0
+    start = np.where(fault == TimeFault.NONE, ts - origin, 0)
+    return origin, start, np.where(fault == TimeFault.NONE, given, 0)
+
+
 def _far(ts: I64) -> npt.NDArray[np.bool_]:
     """Starts that lie far from the middle. Median and median deviation do not move for a minority of outliers."""
     if int(ts.max()) - int(ts.min()) <= _FAR_NS:
@@ -109,12 +123,12 @@ def _far(ts: I64) -> npt.NDArray[np.bool_]:
 
 def _too_long(category: Any, start: I64, length: I64, fault: Any) -> I64:
     """Device activity longer than the whole host window (and than a tenth of a second), or than an hour without one."""
-    long = np.flatnonzero((length > _LONG_NS) & (fault == TimeFault.NONE))
-    if not long.size:
-        return long
+    long = np.flatnonzero(length > _LONG_NS)
+    device: I64 = long[np.isin(category[long], np.array(DEVICE_CATEGORIES, np.uint8)) & (fault[long] == TimeFault.NONE)]
+    if not device.size:
+        return device
     good = fault == TimeFault.NONE
     host = good & np.isin(category, np.array(_HOST, np.uint8))
-    device = long[np.isin(category[long], np.array(DEVICE_CATEGORIES, np.uint8))]
     if not host.any():
         return device[length[device] > _FAR_NS]
     # A host range may itself be the one that is too long: the window is made of starts, and of the ends of ranges
@@ -156,8 +170,9 @@ def _steps(rows: Rows, is_step: npt.NDArray[np.bool_]) -> Steps:
 def _ops(raw: RawTrace, rows: Rows, is_step: npt.NDArray[np.bool_]) -> tuple[Ops, tuple[I64, Forest]]:
     """The ops, and those whose times are believed with their nesting."""
     keep = ~is_step[raw.ops.row]
+    every = keep.all()
     columns = {
-        name: getattr(raw.ops, name)[keep]
+        name: getattr(raw.ops, name) if every else getattr(raw.ops, name)[keep]
         for name in ("row", "sequence", "forward_thread", "dims", "types", "strides", "concrete")
     }
     row = columns["row"]

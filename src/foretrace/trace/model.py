@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from foretrace.trace.kineto import DEVICE_CATEGORIES, Category
-from foretrace.trace.nesting import Forest, forest, nesting_order
+from foretrace.trace.nesting import Forest, forest_of_sorted, nesting_order
 from foretrace.trace.raw import MISSING, MISSING32, MISSING_FLOAT
 from foretrace.trace.showing import show
 
@@ -93,10 +93,12 @@ class Rows:
 
     def forest(self, chosen: I64) -> Forest:
         """The nesting of some rows (ascending), told by their positions in ``chosen``."""
-        place = np.full(len(self), NONE, np.int64)
+        wanted = np.zeros(len(self), bool)
+        wanted[chosen] = True
+        at = self.order[wanted[self.order]]
+        place = np.empty(len(self), np.int64)
         place[chosen] = np.arange(len(chosen))
-        ranked = place[self.order]
-        return forest(self.thread[chosen], self.ts[chosen], self.end[chosen], ranked[ranked >= 0])
+        return forest_of_sorted(self.thread[at], self.ts[at], self.end[at], place[at])
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -195,13 +197,6 @@ class Steps:
         return len(self.row)
 
 
-def _among(category: U8, wanted: tuple[Category, ...]) -> npt.NDArray[np.bool_]:
-    chosen = np.zeros(256, bool)
-    chosen[list(wanted)] = True
-    result: npt.NDArray[np.bool_] = chosen[category]
-    return result
-
-
 @dataclass(frozen=True)
 class Trace:
     """One rank's recording."""
@@ -275,7 +270,22 @@ class Trace:
 
     def rows_of(self, *categories: Category) -> I64:
         """The rows of some categories, in file order."""
-        return np.flatnonzero(_among(self.rows.category, categories))
+        for category in categories:
+            if category not in self._found:
+                self._found[category] = np.flatnonzero(self.rows.category == category)
+        rows = [self._found[category] for category in categories]
+        return rows[0] if len(rows) == 1 else np.sort(np.concatenate(rows))
+
+    @cached_property
+    def _found(self) -> dict[Category, I64]:
+        """The rows of the categories that were asked for: rules ask for one kind after the other."""
+        return {}
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        """How many rows each category has."""
+        counts: list[int] = np.bincount(self.rows.category, minlength=len(Category)).tolist()
+        return counts
 
     def op_path(self, op: int) -> list[int]:
         """The ops around an op, outermost first, itself last (positions in ``ops``)."""
@@ -335,7 +345,7 @@ class Trace:
 
     def count(self, *categories: Category) -> int:
         """How many rows have one of these categories."""
-        return int(np.count_nonzero(_among(self.rows.category, categories)))
+        return sum(self._counts[category] for category in categories)
 
     @property
     def kernels(self) -> int:

@@ -6,24 +6,29 @@ parent is the innermost range around its *start*, and nothing is dropped.
 
 Sorted by (thread, start, longest first, file order), the parent of a range is the nearest earlier one that has not
 ended. The C function looks back from each range. Its numpy twin skips dead neighbors by doubling: if c has ended when
-i starts, whatever c itself skipped has, too; so the whole forest takes a logarithmic number of array passes.
+i starts, whatever c itself skipped has, too; so the whole forest takes a logarithmic number of array passes. Where the
+scanner was built, the other passes that go range by range are in C as well.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+compiled: Any = None
+"""The passes in C; None where the scanner was not built."""
+with suppress(ImportError):
+    from foretrace.trace import _scan as compiled
 
+if TYPE_CHECKING:
     import numpy.typing as npt
 
     from foretrace.trace.raw import I32, I64
 
-__all__ = ["Forest", "forest", "nesting_order"]
+__all__ = ["Forest", "forest", "forest_of_sorted", "nesting_order"]
 
 NONE = -1
 
@@ -72,6 +77,14 @@ class Forest:
         result[self.original] = np.append(self.original, NONE)[self.parent]
         return result
 
+    def own_lengths(self) -> I64:
+        """For each position, the range's length less what lies directly inside it, in nanoseconds."""
+        if compiled is None:
+            return own_in_numpy(self.start, self.end, self.parent)
+        own = np.empty(len(self.start), np.int64)
+        compiled.nest_own(self.start, self.end, self.parent, own)
+        return own
+
     def depths(self) -> I64:
         """For each of the given ranges, how many ranges lie around its start."""
         depth = np.zeros(len(self.original), np.int64)
@@ -113,10 +126,16 @@ def _by_thread(thread: I32 | I64) -> list[tuple[int, Any]]:
 
 
 def nesting_order(thread: I32 | I64, start: I64, end: I64) -> I64:
-    """Positions sorted by (thread, start, longest first, file order).
+    """Positions sorted by (thread, start, longest first, file order)."""
+    if compiled is not None and thread.dtype == np.int32:
+        order = np.empty(len(start), np.int64)
+        if compiled.nest_order(*map(np.ascontiguousarray, (thread, start, end)), order):
+            return order
+    return order_in_numpy(thread, start, end)
 
-    Files are nearly sorted, so ties are put right apart from the sort by time.
-    """
+
+def order_in_numpy(thread: I32 | I64, start: I64, end: I64) -> I64:
+    """The nesting order. Files are nearly sorted, so ties are put right apart from the sort by time."""
     order = np.argsort(start, kind="stable")
     narrow = thread.astype(np.uint16) if len(thread) and thread.min() >= 0 and thread.max() < 1 << 16 else thread
     order = order[np.argsort(narrow[order], kind="stable")]
@@ -131,17 +150,25 @@ def nesting_order(thread: I32 | I64, start: I64, end: I64) -> I64:
     return order.astype(np.int64, copy=False)
 
 
-def forest(thread: I32 | I64, start: I64, end: I64, order: I64 | None = None) -> Forest:
-    """The forest of the ranges [start, end) on their threads. ``order`` is their nesting order, where it is known."""
-    original = nesting_order(thread, start, end) if order is None else order
-    start, end, thread = start[original], end[original], thread[original]
+def forest(thread: I32 | I64, start: I64, end: I64) -> Forest:
+    """The forest of the ranges [start, end) on their threads."""
+    original = nesting_order(thread, start, end)
+    return forest_of_sorted(thread[original], start[original], end[original], original)
+
+
+def forest_of_sorted(thread: I32 | I64, start: I64, end: I64, original: I64) -> Forest:
+    """The forest of ranges that are in nesting order; ``original`` says which each of them is."""
     count = len(original)
     firsts = np.concatenate(([0], np.flatnonzero(np.diff(thread)) + 1)) if count else np.zeros(0, np.int64)
     lasts = np.append(firsts[1:], count)
     bounds = (
         {int(thread[low]): (int(low), int(high)) for low, high in zip(firsts, lasts, strict=False)} if count else {}
     )
-    parent = parents_in_c(thread, start, end) if parents_in_c else parents_in_numpy(firsts, start, end)
+    if compiled is not None and thread.dtype == np.int32:
+        parent = np.empty(count, np.int64)
+        compiled.nest_parents(thread, start, end, parent)
+    else:
+        parent = parents_in_numpy(firsts, start, end)
     return Forest(original=original, start=start, end=end, parent=parent, bounds=bounds)
 
 
@@ -158,19 +185,10 @@ def parents_in_numpy(firsts: I64, start: I64, end: I64) -> I64:
     return parent
 
 
-def _parents_in_c() -> Callable[[I32 | I64, I64, I64], I64] | None:
-    try:
-        from foretrace.trace._scan import nest_parents  # noqa: PLC0415 - absent where there was no compiler
-    except ImportError:
-        return None
-
-    def parents(thread: I32 | I64, start: I64, end: I64) -> I64:
-        parent = np.empty(len(start), np.int64)
-        nest_parents(np.ascontiguousarray(thread, np.int32), start, end, parent)
-        return parent
-
-    return parents
-
-
-parents_in_c = _parents_in_c()
-"""The same in C: one pass that looks back, instead of a few passes over all. None where the scanner was not built."""
+def own_in_numpy(start: I64, end: I64, parent: I64) -> I64:
+    """The length of each range, for ranges in nesting order, less what lies directly inside it."""
+    inner = np.flatnonzero(parent >= 0)
+    outer = parent[inner]
+    own = end - start
+    np.subtract.at(own, outer, np.minimum(end[inner], end[outer]) - start[inner])
+    return own

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foretrace.learn.lesson import Block, Choice, Code, Near, Number, Prose, Question, Try, prose
+from foretrace.learn.cold import cpu_parts
+from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
-from foretrace.learn.views import bound_sentence, counts_sentence, kernel_grid, lanes, launched_sentence
-from foretrace.learn.words import and_list, before_and_now, counted, tick, times_text
+from foretrace.learn.views import (
+    LEGEND,
+    annotated_sentence,
+    bound_sentence,
+    counts_sentence,
+    kernel_grid,
+    lanes,
+    launched_sentence,
+    step_grid,
+)
+from foretrace.learn.words import and_list, before_and_now, counted, one_unit, tick, times_text
 from foretrace.names.devices import WARP
+from foretrace.report.escape import plain
 from foretrace.report.roofline_text import rate_text
 from foretrace.trace.kineto import Category
 from foretrace.units import bytes_text, share_text, time_text
 
 if TYPE_CHECKING:
+    from foretrace.learn.cold import CpuParts
     from foretrace.learn.recorded import Recorded, Shelf, Work
 
 __all__ = ["build"]
@@ -25,10 +37,12 @@ _BOUNDS = (
 )
 _TINY = 64
 """A memset of at most so many bytes clears a counter, no data."""
+_UNEVEN = 1.5
+"""A step that takes so many times the median is worth a word."""
 _FATES = (
-    "it is gone: the GEMM's epilogue adds, and nothing else is left of it",
-    "it became a copy: the GEMM's epilogue adds to what the copy put there",
-    "it is a kernel still, written by Inductor",
+    "nothing: the GEMM adds before it stores its result",
+    "a copy: z is copied to the output, and the GEMM adds to that",
+    "a kernel still, written by Inductor, the compiler behind `torch.compile`",
 )
 
 
@@ -43,9 +57,11 @@ def build(shelf: Shelf) -> list[Block]:
             "thing to read in any trace."
         ),
         Code(source("matmul", "matmul_add")),
-        Prose(
-            f"The matrices are {_size(small)} in bf16. Everything is warm, and no gradients are kept. (Libraries call "
-            "a matrix product a GEMM, and so will the trace.)"
+        prose(
+            f"The matrices are {_size(small)} in bf16. Libraries call a matrix product a GEMM, and so will the trace. "
+            "Everything is warm, and no gradients are kept. Each recorded call is a step, `ProfilerStep#N`; of the "
+            "steps you see the one nearest to the medians.",
+            annotated_sentence(small),
         ),
         _how_many(small),
         _what_bounds(small),
@@ -60,8 +76,8 @@ def build(shelf: Shelf) -> list[Block]:
         blocks.append(_how_cold(first))
     blocks += [
         Prose(
-            "What to take along: count kernels, then ask who waits. A busy share near the whole means that faster "
-            "kernels help; a low one means that fewer launches help, and faster kernels do not."
+            "What to take along: count kernels, then ask who waits. Where the device is nearly always busy, faster "
+            "kernels help; where it is mostly idle, fewer launches help, and faster kernels do not."
         ),
         Try(
             "Run it on your own card. The size at which the device becomes the bound is a property of your CPU as much "
@@ -89,15 +105,14 @@ def _how_many(small: Recorded) -> Question:
         recording=small.name,
         metric="kernels",
         near=(*((Near(1, "Only a compiler joins ops into a kernel, and nothing is compiled here."),) * (steps != 1)),),
-        look=(lanes(small, f"a call at {_size(small)}"), kernel_grid(small)),
+        look=(lanes(small, f"a call at {_size(small)}"), LEGEND, kernel_grid(small)),
         because=(
             prose(
                 f"A step launches {counts_sentence(small)}: {launched_sentence(small)}.",
                 ""
                 if chain is None
                 else f"Read the chain downwards: {_chain(chain)}. The outer op looks at the shapes and picks the inner "
-                "one, which picks the kernel and calls the driver; the letter in the launch row is that call, the "
-                "letter below it the kernel.",
+                "one, which picks the kernel and launches it.",
             ),
         ),
     )
@@ -113,6 +128,7 @@ def _chain(work: Work) -> str:
 
 
 def _what_bounds(small: Recorded) -> Question:
+    waits = small.bound == "cpu"
     return Question(
         key="bound",
         about=f"what bounds it, {_size(small)}",
@@ -123,14 +139,28 @@ def _what_bounds(small: Recorded) -> Question:
         because=(
             prose(
                 bound_sentence(small),
-                f"Meanwhile the CPU needs {time_text(small.cpu_ns)} to get a step through Python, the dispatcher and "
-                f"{counted(len({work.launched_ns for work in small.work}), 'launch', 'launches')}.",
-                "This is what overhead-bound means: a faster kernel would change nothing."
-                if small.bound == "cpu"
-                else "",
+                f"The CPU needs {time_text(small.cpu_ns)} to get a step through Python, the dispatcher and "
+                f"{counted(len({work.launched_ns for work in small.work}), 'launch', 'launches')}"
+                + (f"{_between_steps(small)}." if waits else "."),
+                "This is what overhead-bound means: a faster kernel would change nothing." if waits else "",
             ),
         ),
     )
+
+
+def _between_steps(recorded: Recorded) -> str:
+    """What else lies in the period, and is not in the step itself."""
+    steps = recorded.trace.steps
+    pauses = [int(steps.ts[at + 1] - steps.end[at]) for at in recorded.reading.timeline.used[:-1]]
+    if not pauses or recorded.cpu_ns >= recorded.period_ns:
+        return ""
+    scale = one_unit(*pauses)
+    low, high = scale(min(pauses)), scale(max(pauses))
+    told = f"; between steps the profiler does its bookkeeping ({low if low == high else f'{low} to {high}'})"
+    first = recorded.steps[recorded.reading.timeline.used[0]].cpu_time_ns
+    if first > _UNEVEN * recorded.cpu_ns:
+        told += f", and the first step of the recording was slower ({time_text(first)})"
+    return told
 
 
 def _bound(recorded: Recorded) -> int:
@@ -146,21 +176,21 @@ def _how_much_longer(small: Recorded, large: Recorded) -> Question:
     ratio = large.period_ns / small.period_ns
     work = _flops(large) / _flops(small) if _flops(small) else 0
     gemm, add = large.roof("aten::matmul"), large.roof("aten::add")
-    more = f"{times_text(work)} the arithmetic" if work else "far more arithmetic"
+    more = f"{work:,.0f} times the arithmetic" if work else "far more arithmetic"
     rate = (
         f"The matmul runs at {rate_text(gemm.achieved_flops_per_s, 'FLOP')}, {share_text(gemm.share_of_peak)} of what "
-        f"the card can do in bf16: its floor is {time_text(gemm.floor_ns)}, and it is bound by "
-        f"{'arithmetic' if gemm.bound == 'compute' else 'memory'}."
-        if gemm is not None and gemm.share_of_peak and gemm.achieved_flops_per_s and gemm.floor_ns
+        f"the card can do at most, and is bound by {'arithmetic' if gemm.bound == 'compute' else 'memory'}."
+        if gemm is not None and gemm.share_of_peak and gemm.achieved_flops_per_s
         else ""
     )
     added = (
-        f"The add is bound by {'memory' if add.bound == 'memory' else 'arithmetic'}: for each byte it moves it "
-        f"computes {add.intensity:.2f} FLOPs, and it moves {rate_text(add.achieved_bytes_per_s, 'B')}, "
+        f"The add is bound by {'memory' if add.bound == 'memory' else 'arithmetic'}: for each byte that it moves it "
+        f"computes {add.intensity:.2f} FLOPs. It moves {rate_text(add.achieved_bytes_per_s, 'B')}, "
         f"{share_text(add.share_of_peak)} of the peak."
         if add is not None and add.intensity and add.share_of_peak and add.achieved_bytes_per_s
         else ""
     )
+    scale = one_unit(small.period_ns, large.period_ns)
     return Question(
         key="longer",
         about=f"a step at {_size(large)} over one at {_size(small)}",
@@ -170,7 +200,7 @@ def _how_much_longer(small: Recorded, large: Recorded) -> Question:
         look=(lanes(large, f"a call at {_size(large)}"), kernel_grid(large)),
         because=(
             prose(
-                f"A step took {time_text(small.period_ns)} and now takes {time_text(large.period_ns)}.",
+                f"A step took {scale(small.period_ns)} and now takes {scale(large.period_ns)}.",
                 f"{_compared(small, large)}",
                 bound_sentence(large),
             ),
@@ -187,8 +217,8 @@ def _about_the_memset(large: Recorded) -> tuple[Prose, ...]:
         return ()
     return (
         Prose(
-            f"And {tiny.letter}? The library clears {bytes_text(tiny.bytes or 0)} for a counter of its own before the "
-            "GEMM. foretrace counts memsets and copies apart from kernels."
+            f"The memset ({tiny.letter}) clears {bytes_text(tiny.bytes or 0)} before the GEMM, a counter of the "
+            "library's own. foretrace counts memsets and copies apart from kernels."
         ),
     )
 
@@ -224,10 +254,10 @@ def _how_many_warps(large: Recorded, gemm: Work) -> Question:
             if reported is not None
             else ""
         )
-        + f"A multiprocessor (SM) has room for a fixed number of warps, groups of {WARP} threads. What share of them "
-        "does the GEMM really fill?",
+        + f"A multiprocessor (SM) has room for a fixed number of warps, groups of {WARP} threads; occupancy is the "
+        "share of them that is filled. What share does the GEMM really fill?",
         hint="Registers, shared memory and threads of a block say how many blocks fit on an SM.",
-        answer=Number(found.theoretical_pct / 100, "share", within=1.4),
+        answer=Number(found.theoretical_pct / 100, "share", within=1.5, most=1),
         near=((Near(0, "Then nothing could have run."),) if zero and found.theoretical_pct else ()),
         look=(),
         because=(
@@ -248,19 +278,18 @@ def _what_became_of_the_add(large: Recorded, compiled: Recorded) -> Question:
     add = next((work for work in large.kernel_work if work.decoded.op == "add"), None)
     right = 1 if copies else 2 if fused else 0
     cost = sum(work.time_ns for work in (copies or fused))
-    gemm = next((work for work in compiled.kernel_work if work.decoded.role == "gemm"), None)
-    epilogue = gemm is not None and "add" in " ".join(token.text for token in gemm.decoded.tokens)
+    named = any("badd" in work.name for work in compiled.kernel_work)
     told = {
         0: "Nothing but the GEMM is left: it adds while it stores its tile.",
-        1: "Inductor turned `a @ b + c` into `addmm`. That asks the GEMM to add its result to what already lies in the "
-        f"output, so `c` is first copied there ({bytes_text(copies[0].bytes or 0) if copies else ''}), "
-        "and the epilogue adds to it"
-        + (f" ({tick('badd')} in the kernel's name)" if epilogue and gemm and "badd" in gemm.name else "")
-        + ".",
+        1: "Inductor, the compiler behind `torch.compile`, turned `x @ y + z` into `addmm`. That asks the GEMM to add "
+        "its result to what lies in the output already, so `z` is first copied there "
+        f"({bytes_text(copies[0].bytes or 0) if copies else ''}), and the GEMM adds to it on the way out"
+        + (f" ({tick('badd')} in the kernel's name)." if named else "."),
         2: f"Inductor wrote {counted(len(fused), 'kernel')} of its own for it.",
     }[right]
+    scale = one_unit(add.time_ns if add else 0, cost)
     saved = (
-        f"The add's kernel took {time_text(add.time_ns)}; what stands in its place takes {time_text(cost)}."
+        f"The add's kernel took {scale(add.time_ns)}; what stands in its place takes {scale(cost)}."
         if add is not None and cost
         else ""
     )
@@ -272,40 +301,87 @@ def _what_became_of_the_add(large: Recorded, compiled: Recorded) -> Question:
         answer=Choice(_FATES, right),
         look=(lanes(compiled, "the same call, compiled"), kernel_grid(compiled)),
         because=(
+            prose(told, saved),
             prose(
-                told,
-                saved,
-                f"A step on the device: {before_and_now(large.device_ns, compiled.device_ns)}.",
-                f"On the CPU: {before_and_now(large.cpu_ns, compiled.cpu_ns)}, because guards and wrappers run around "
-                "every call."
-                if compiled.cpu_ns > large.cpu_ns
-                else "",
+                f"On the device a step takes {before_and_now(large.device_ns, compiled.device_ns)}; on the CPU "
+                f"{before_and_now(large.cpu_ns, compiled.cpu_ns)}."
+                + (
+                    " Around every call, guards check that the inputs are like those it was compiled for, and wrappers "
+                    "pass them on."
+                    if compiled.cpu_ns > large.cpu_ns
+                    else ""
+                ),
+                _did_it_pay(large, compiled),
             ),
         ),
     )
 
 
+def _did_it_pay(large: Recorded, compiled: Recorded) -> str:
+    """What compiling did to the time from step to step, and to the bound."""
+    told = f"From step to step it is {before_and_now(large.period_ns, compiled.period_ns)}."
+    if compiled.cpu_ns > compiled.device_ns and large.cpu_ns < large.device_ns:
+        told += " Now the CPU takes longer than the device, so the device waits"
+        told += (
+            ": for a call this short, compiling made things slower."
+            if compiled.period_ns > large.period_ns
+            else ", but the step is no slower."
+        )
+    return told
+
+
 def _how_cold(first: Recorded) -> Question:
-    steps = first.steps
-    later = sorted(step.cpu_time_ns for step in steps[1:])
-    warm = later[len(later) // 2]
-    ratio = steps[0].cpu_time_ns / warm
+    start, usual = first.steps[0], first.later_cpu_ns
+    parts = cpu_parts(first, 0)
     return Question(
         key="cold",
-        about="the first step over a later one, on the CPU",
-        ask="This recording begins with the very first call in its process. How many times longer does that step take "
-        "on the CPU than the next ones?",
+        about="the first step over the median of the later ones, on the CPU",
+        ask="This recording begins with the very first call in its process. How many times as long as the later steps "
+        "(their median) does that first step take on the CPU?",
         hint="Libraries are loaded, handles made, kernels brought to the device, when they are first needed.",
-        answer=Number(ratio, "times", within=4),
-        look=(),
+        answer=Number(start.cpu_time_ns / usual, "times", within=4),
+        look=(step_grid(first.steps), Prose("What fills the first step on the CPU:"), _filling(parts)),
         because=(
             prose(
-                f"The steps take {and_list(time_text(step.cpu_time_ns) for step in steps)} on the CPU.",
-                "foretrace calls the first one cold and leaves it out of medians and periods; the trust header of "
-                "`foretrace read` says so."
-                if steps[0].cold
+                f"The median of the later steps is {one_unit(start.cpu_time_ns, usual)(usual)}.",
+                _what_fills_it(parts),
+            ),
+            prose(
+                "foretrace calls the first step cold and leaves it out of medians and periods; the trust header (the "
+                "lines of `foretrace read` that say what not to believe in a file) says so."
+                if start.cold
                 else "It is not slow enough here to be called cold, so it counts like the others.",
                 "Warm up until times settle before you measure anything; `foretrace run` and `foretrace.profile` do.",
             ),
         ),
+    )
+
+
+def _filling(parts: CpuParts) -> Grid:
+    """A step on the CPU part by part."""
+    rows = [(f"inside {op}, with no call recorded", time) for op, time in parts.silent]
+    rows += [
+        ("calls of the runtime and the driver", parts.calls_ns),
+        (f"code loaded to the device ({', '.join(parts.loading)})", parts.loading_ns),
+        (f"the profiler itself ({', '.join(parts.profiler)})", parts.profiler_ns),
+        ("outside any op", parts.outside_ns),
+    ]
+    known = [(what, time) for what, time in rows if time > 0]
+    scale = one_unit(*(time for _, time in known))
+    ordered = sorted(known, key=lambda row: -row[1])
+    return Grid(("part", "CPU"), tuple((plain(what), scale(time)) for what, time in ordered))
+
+
+def _what_fills_it(parts: CpuParts) -> str:
+    """What the longest part is, and how much the trace can say about it."""
+    silent = sum(time for _, time in parts.silent)
+    if silent <= parts.calls_ns + parts.loading_ns + parts.profiler_ns + parts.outside_ns:
+        return "Most of the first step lies in calls and in what they load."
+    sides = [tick(name) for name in (parts.pause_after, parts.pause_before) if name]
+    where = f", between {and_list(sides)}," if len(sides) == len(("after", "before")) else ""
+    return (
+        "Most of the first step has no name in the trace: an op runs and nothing below it is recorded, "
+        f"{time_text(parts.pause_ns)} of it{where} at a stretch. What happens there once a process is known all the "
+        "same: the library is loaded, its handle is made, and it chooses a kernel. Loading code to the device is "
+        "recorded, and is small. The CUDA context is not in it: the matrices were on the device before."
     )

@@ -19,14 +19,14 @@ _SMALL = 64
 _LARGE = 4096
 
 
-def matmul_add(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+def matmul_add(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
     """A product and a sum."""
-    return torch.matmul(a, b) + c
+    return torch.matmul(x, y) + z
 
 
 def _square(device: torch.device, size: int, function: Callable[..., object]) -> Callable[[], object]:
-    a, b, c = (filled(device, size, size) for _ in range(3))
-    return annotated("matmul_add", lambda: function(a, b, c))
+    x, y, z = (filled(device, size, size) for _ in range(3))
+    return annotated("matmul_add", lambda: function(x, y, z))
 
 
 def small(device: torch.device) -> Callable[[], object]:
