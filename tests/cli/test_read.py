@@ -1,5 +1,6 @@
 """`foretrace read`, as a person runs it."""
 
+import gc
 import json
 import os
 import re
@@ -8,8 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from build import Build
+from foretrace.cli import cli
+from foretrace.report import data
+from foretrace.report.data import reading
+from foretrace.trace.beside import Beside
+from foretrace.trace.load import load_trace
 
 OWN = Path(__file__).parents[1] / "recordings" / "h200"
 
@@ -215,3 +222,30 @@ def test_output_that_nobody_reads_is_no_error():
     assert done.stdout.strip() == "{"
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", ["p3_sdpa_math", "m_llama_sdpa_stack"])
+def test_working_tables_and_findings_out_side_by_side_changes_nothing(name, monkeypatch):
+    trace = load_trace(OWN / f"{name}.json.gz")
+    alone = reading(trace).to_json()
+    monkeypatch.setattr(data, "_LARGE", 0)
+    begun = []
+    monkeypatch.setattr(data, "Beside", lambda call: begun.append(call) or Beside(call))
+    both = reading(load_trace(OWN / f"{name}.json.gz"))
+    both.prepare()
+    assert len(begun) == 1
+    assert both.to_json() == alone
+
+
+def test_reading_leaves_the_interpreter_as_it_was():
+    before = gc.isenabled(), sys.getswitchinterval(), dict(os.environ)
+    done = CliRunner().invoke(cli, ["read", str(OWN / "p3_naive.json.gz"), "--json"])
+    assert done.exit_code == 0
+    assert CliRunner().invoke(cli, ["read", "no such file"]).exit_code != 0
+    assert (gc.isenabled(), sys.getswitchinterval(), dict(os.environ)) == before
+
+
+def test_a_rule_that_does_not_exist_is_refused_before_the_file_is_read():
+    done = run("read", OWN / "p3_naive.json.gz", "--select", "FT999")
+    assert done.returncode == 2
+    assert done.stderr == "foretrace: no rule is called 'FT999'; `foretrace rules` lists them all.\n"
