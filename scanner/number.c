@@ -31,12 +31,13 @@ static int64_t nanoseconds_slow(const uint8_t *p, size_t n)
 {
     const uint8_t *end = p + n, *digits, *point = NULL, *digits_end;
     int negative = 0;
-    int64_t exponent = 0, shift, kept = 0;
+    int64_t exponent = 0, shift, kept = 0, furthest = INT64_MAX;
     uint64_t value = 0;
     size_t seen = 0;
     int next = -1;
     if (p < end && (*p == '-' || *p == '+')) {
         negative = *p++ == '-';
+        furthest = negative ? -INT64_MAX : INT64_MAX;
     }
     digits = p;
     while (p < end && (is_digit(*p) || (*p == '.' && !point))) {
@@ -89,7 +90,7 @@ static int64_t nanoseconds_slow(const uint8_t *p, size_t n)
             break;
         }
         if (value > (UINT64_MAX - 9) / 10) {
-            return NUMBER_MISSING;
+            return furthest;
         }
         value = value * 10 + (uint64_t)digit;
         kept++;
@@ -97,14 +98,14 @@ static int64_t nanoseconds_slow(const uint8_t *p, size_t n)
     if (value) {
         for (; kept < shift; kept++) {
             if (value > UINT64_MAX / 10) {
-                return NUMBER_MISSING;
+                return furthest;
             }
             value *= 10;
         }
     }
     value += next >= 5;
     if (value > (uint64_t)INT64_MAX) {
-        return NUMBER_MISSING;
+        return furthest;
     }
     return negative ? -(int64_t)value : (int64_t)value;
 }

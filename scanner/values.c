@@ -153,7 +153,7 @@ int64_t event_time(scanner *s, int which)
             int64_t value = (int64_t)(t->digits * scale[t->places]);
             return t->negative ? -value : value;
         }
-        return NUMBER_MISSING;
+        return t->negative ? -INT64_MAX : INT64_MAX;
     }
     if (!s->fractions && memchr(p, '.', n)) {
         s->fractions = 1;

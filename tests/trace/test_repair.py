@@ -491,3 +491,18 @@ def test_an_event_longer_than_any_is_left_out(tmp_path, reader):
     assert names(found) == ["before", "after"]
     assert codes(found) == {"broken-event": 1}
     assert len(read_text(tmp_path, between(event("f" * 900_000)), reader).strings[1]) == 900_000
+
+
+@pytest.mark.parametrize("spaces", ["", " ", "\n  "])
+def test_entries_that_are_no_events_are_counted_one_by_one(tmp_path, reader, spaces):
+    text = f'{{"traceEvents": [[1, {{"ph": "X"}}],{spaces}3,{spaces}"x",{spaces}null, {event("a")}, 4, 5{spaces}]}}'
+    found = read_text(tmp_path, text, reader)
+    assert names(found) == ["a"]
+    assert codes(found) == {"garbage": 6}
+    assert found.repairs[0].byte == text.index("[1")
+
+
+def test_a_list_of_no_events_is_not_cut_off(tmp_path, reader):
+    found = read_text(tmp_path, '{"traceEvents": [[1, 2], 3, "x", null]}', reader)
+    assert codes(found) == {"garbage": 4}
+    assert found.events == 0

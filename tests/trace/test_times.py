@@ -26,9 +26,11 @@ from foretrace.trace.times import nanoseconds
         (b"1.5E-3", 2),
         (b"null", MISSING),
         (b'"soon"', MISSING),
-        (b"1e400", MISSING),
-        (b"99999999999999999999", MISSING),
-        (b"1e999999999", MISSING),
+        (b"1e400", 2**63 - 1),
+        (b"99999999999999999999", 2**63 - 1),
+        (b"-99999999999999999999", 1 - 2**63),
+        (b"1e999999999", 2**63 - 1),
+        (b"-1e30", 1 - 2**63),
     ],
 )
 def test_known_texts(text, ns):

@@ -75,7 +75,7 @@ def print_title(out: Console, reading: Reading) -> None:
     parts = [
         plain(trace.file),
         " + ".join(unique) if unique else "no device listed",
-        f"{trace.events:,} events",
+        count_text(trace.events, "event"),
     ]
     if len(worked) > 1:
         parts[1] += f" ({len(worked)} devices)"

@@ -14,8 +14,8 @@ from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens
 from foretrace.trace.header import MAX_HEADER, header_value
 from foretrace.trace.raw import Repair
 from foretrace.trace.recognize import foreign_content, foreign_keys
-from foretrace.trace.repair import LOOK_AHEAD, at_header, meaning, mend, next_event
-from foretrace.trace.shown import shown
+from foretrace.trace.repair import LOOK_AHEAD, at_header, meaning, mend, next_event, past_values
+from foretrace.trace.shown import beginning, shown
 from foretrace.trace.window import Window
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Document:
         elif self.window.text[at] == 0x7B:  # noqa: PLR2004 - a brace
             self._members(at + 1)
         else:
-            what = foreign_content(head, self.name) or f'it is no JSON: it begins with "{shown(head, _FRAGMENT)}"'
+            what = foreign_content(head, self.name) or f"it is no JSON: it begins with {beginning(head)}"
             raise TraceFormatError(f"{self.name}: {what}.")
 
     def _end(self, at: int) -> None:
@@ -317,8 +317,13 @@ class Document:
         at = self.window.hold(at, LOOK_AHEAD)
         if at_header(self.window.text, at):
             return at
-        mended = mend(self.window.text, at, whole=self.window.is_whole)
         base = self.window.base
+        behind, values = past_values(self.window.text, at, min(at + LOOK_AHEAD, len(self.window)))
+        if values:
+            self._note("garbage", base + at, values)
+            reader.restart()
+            return behind
+        mended = mend(self.window.text, at, whole=self.window.is_whole)
         if mended.event:
             event = mended.event
             start = base + event.args_start if event.args_start >= 0 else -1

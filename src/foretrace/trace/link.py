@@ -30,6 +30,8 @@ __all__ = ["link"]
 # from the middle.
 _FAR_NS: Final = 3_600_000_000_000
 _FAR_DEVIATIONS: Final = 200
+# A century and a half: a start and such a duration still add up within int64.
+_ENDLESS_NS: Final = 1 << 62
 # Durations below this are never absurd: a short recording may well end while one long kernel still runs.
 _LONG_NS: Final = 100_000_000
 _HOST: Final = (Category.CPU_OP, Category.ANNOTATION, Category.PYTHON, Category.RUNTIME, Category.DRIVER)
@@ -69,7 +71,8 @@ def _rows(raw: RawTrace) -> tuple[Rows, int]:
     ts, dur = raw.rows.ts, raw.rows.dur
     first = int(ts.min()) if len(ts) else 0
     fault = np.zeros(len(ts), np.uint8)
-    if len(ts) and first > 0 and int(ts.max()) - first <= _FAR_NS and int(dur.min()) >= 0:
+    usual = len(ts) and first > 0 and int(ts.max()) - first <= _FAR_NS
+    if usual and int(dur.min()) >= 0 and int(dur.max()) <= _ENDLESS_NS:
         # As nearly all files are: nothing is left out, and no column needs a second look.
         origin, start, length = first, ts - first, dur
     else:
@@ -100,7 +103,7 @@ def _mended(ts: I64, dur: I64, fault: npt.NDArray[np.uint8]) -> tuple[int, I64, 
     """(origin, starts, durations) where some times are missing or absurd; which those are goes to ``fault``."""
     given = np.where(dur == MISSING, 0, dur)
     zero = (ts == MISSING) | ((ts == 0) & (given == 0))
-    absurd = ~zero & (given < 0)
+    absurd = ~zero & ((given < 0) | (given > _ENDLESS_NS))
     good = np.flatnonzero(~zero)
     if good.size:
         absurd[good] |= _far(ts[good])

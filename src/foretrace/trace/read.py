@@ -81,14 +81,13 @@ def read_raw(
         for _ in pieces:
             # To the end of the container: what is wrong with it must not depend on how far a thread has read ahead.
             pass
-        repairs = document.repairs()
-        for damage in source.damage():
-            text = damage[0].upper() + damage[1:] + "."
-            repairs.append(
-                Repair(
-                    "compression", 1, document.window.position(), document.window.line(document.window.position()), text
-                )
-            )
+        # What is wrong with the container comes first: damage of the text follows from it.
+        place = document.window.position()
+        repairs = [
+            Repair("compression", 1, place, document.window.line(place), damage[0].upper() + damage[1:] + ".")
+            for damage in source.damage()
+        ]
+        repairs += document.repairs()
     if strict and repairs:
         _refuse(source.name, path, repairs[0], max_size)
     fields = events.columns()

@@ -50,6 +50,7 @@ _TABLE: Final = re.compile(rb"\s*-{6,}[ -]*\n?.*(?:Self CPU|CPU total|# of Calls
 _STACKS: Final = re.compile(rb"[^\n;]+(?:;[^\n;]+)+ \d+\n")
 _XPLANE: Final = re.compile(rb"\n.{1,5}(?:\x08.)?\x12.{0,4}/(?:host|device|task)", re.DOTALL)
 _WORDS: Final = re.compile(rb"[\x09\x0a\x0d\x20-\x7e]+")
+_VALUE: Final = re.compile(rb'null|true|false|-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?|"[^"\\\x00-\x1f]*+"')
 
 # Top-level keys that tell a JSON file apart: all of a set must be there.
 _KEYS: Final[tuple[tuple[frozenset[str], str], ...]] = (
@@ -108,6 +109,8 @@ def foreign_content(head: bytes, name: str = "") -> str | None:
         return "this is a Perfetto trace in its binary format (protobuf); give the JSON that PyTorch's profiler wrote"
     if head[:1] in b"<" and head:
         return "this is a markup file"
+    if _VALUE.fullmatch(head.strip()):
+        return "this is a single JSON value, without a list of events (traceEvents)"
     return "this is text that is no JSON" if _WORDS.fullmatch(head[:512]) else None
 
 

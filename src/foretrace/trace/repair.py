@@ -38,7 +38,7 @@ MEANINGS: Final[dict[str, str]] = {
     "quote": "{} with quotes that are not escaped: its end was found by what follows",
     "key-quote": "{} without its quotes: read as a key",
     "broken-event": "{} that cannot be read: left out",
-    "garbage": "{} of text between events: left out",
+    "garbage": "{} of text that is no event: left out",
     "bracket": "{} of the event list out of place: ignored",
     "given-up": "from here on the text is too damaged to be told apart: left out",
     "cut-off": "the file ends before its event list does: all whole events are kept",
@@ -71,6 +71,9 @@ _NEXT_VALUE: Final = re.compile(rb'[ \t\n\r]*+["{\[\-0-9tfnNI]')
 _LOST_END: Final = re.compile(rb',[ \t\n\r]*+"' + _KEYS + rb'"[ \t\n\r]*+:')
 _BARE_KEY: Final = re.compile(rb'([A-Za-z_][^"\\:,{}\[\]\x00-\x1f]*?)"?[ \t\n\r]*+:')
 _SPACES: Final = b" \t\n\r"
+# An event begins, or the list ends.
+_ENDS_VALUES: Final = b"{]"
+_LIST_CLOSES: Final = 0x5D
 
 _QUOTE, _COMMA, _BACKSLASH, _BRACKET_END, _BRACE, _BRACE_END = b'",\\]{}'
 
@@ -218,6 +221,30 @@ def _is_likely(found: Found) -> bool:
 def next_event(text: bytes | mmap, at: int) -> int:
     """Where the next thing that looks like an event begins, or -1."""
     return next((start for _, start in _regions(text, at, len(text), whole=False)), -1)
+
+
+def past_values(text: bytes | mmap, at: int, end: int) -> tuple[int, int]:
+    """Past JSON values that are no events, as far as commas or the end of the list follow: (where, how many)."""
+    tokens = Tokens(text, end=end)
+    count = 0
+    while at < end and text[at] not in _ENDS_VALUES:
+        tokens.begin(at)
+        try:
+            stop = tokens.value(at)
+        except (Broken, Cut):
+            break
+        stop = _spaces(text, stop, end)
+        if stop >= end or text[stop] not in (_COMMA, _LIST_CLOSES):
+            break
+        at = _spaces(text, stop + 1, end) if text[stop] == _COMMA else stop
+        count += 1
+    return at, count
+
+
+def _spaces(text: bytes | mmap, at: int, end: int) -> int:
+    while at < end and text[at] in _SPACES:
+        at += 1
+    return at
 
 
 def at_header(text: bytes | mmap, at: int) -> bool:

@@ -2,7 +2,7 @@
 
 Absolute microseconds with three decimals need 61 bits and do not survive a float64; so the text is read as an
 integer number of nanoseconds, rounded to the nearest where it has more than three decimals (halves away from
-zero). A time that is no number, or lies outside int64, is MISSING.
+zero). A time that is no number is MISSING; one outside int64 is the furthest that int64 holds, which is absurd enough.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ def nanoseconds(text: bytes) -> int:
     significant = digits.lstrip(b"0")
     if not significant:
         return 0
+    furthest = -_LIMIT if sign == b"-" else _LIMIT
     if taken - (len(digits) - len(significant)) > _DIGITS:
-        return MISSING
+        return furthest
     kept = digits[: max(taken, 0)]
     value = int(kept or b"0") * int(10 ** max(taken - len(digits), 0))
     value += 0 <= taken < len(digits) and digits[taken] >= 0x35  # noqa: PLR2004 - the digit five
     if value > _LIMIT:
-        return MISSING
+        return furthest
     return -value if sign == b"-" else value
 
 
