@@ -103,7 +103,10 @@ class _Gzip:
         if self.eof:
             crc, size = _TRAILER.unpack(self._header[: _TRAILER.size])
             if crc != self._crc or size != self._size & 0xFFFFFFFF:
-                self.damage = "the gzip data is damaged (its checksum is wrong): it is read all the same"
+                self.damage = (
+                    "the gzip data is damaged (its checksum is wrong); it is read all the same, but some of it may not"
+                    " be what was written"
+                )
             self.unused_data = self._header[_TRAILER.size :]
 
 
