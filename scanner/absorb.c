@@ -20,8 +20,9 @@ static int32_t *joined_texts(text_set *to, const text_set *from)
 {
     int32_t *numbers = malloc((from->count + 1) * sizeof *numbers);
     for (size_t i = 0; numbers && i < from->count; i++) {
-        size_t begin = i ? from->ends[i - 1] : 0;
-        numbers[i] = text_set_add(to, from->bytes + begin, from->ends[i] - begin);
+        size_t n;
+        const uint8_t *text = text_set_get(from, i, &n);
+        numbers[i] = text_set_add(to, text, n);
         if (numbers[i] < 0) {
             free(numbers);
             return NULL;
@@ -47,8 +48,9 @@ static int32_t *joined_threads(scanner *to, const scanner *from, const int32_t *
 static int join_phases(scanner *to, const scanner *from)
 {
     for (size_t i = 0; i < from->phase_count; i++) {
-        size_t text = (size_t)from->phase_texts[i], begin = text ? from->texts.ends[text - 1] : 0;
-        int32_t at = phase_number(to, from->texts.bytes + begin, from->texts.ends[text] - begin);
+        size_t n;
+        const uint8_t *text = text_set_get(&from->texts, (size_t)from->phase_texts[i], &n);
+        int32_t at = phase_number(to, text, n);
         if (at < 0) {
             return -1;
         }

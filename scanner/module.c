@@ -326,8 +326,9 @@ static PyObject *scanner_method_columns(PyObject *object, PyObject *args)
 
 static PyObject *text_at(const text_set *set, size_t i)
 {
-    size_t begin = i ? set->ends[i - 1] : 0;
-    return PyUnicode_DecodeUTF8((const char *)set->bytes + begin, (Py_ssize_t)(set->ends[i] - begin), "replace");
+    size_t n;
+    const uint8_t *text = text_set_get(set, i, &n);
+    return PyUnicode_DecodeUTF8((const char *)text, (Py_ssize_t)n, "replace");
 }
 
 static PyObject *scanner_method_strings(PyObject *self, PyObject *Py_UNUSED(ignored))

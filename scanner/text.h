@@ -91,6 +91,14 @@ typedef struct {
     uint64_t seed;
 } text_set;
 
+/* Text i of the set and its length; a set of nothing but the empty text has no bytes at all. */
+static inline const uint8_t *text_set_get(const text_set *set, size_t i, size_t *n)
+{
+    size_t begin = i ? set->ends[i - 1] : 0;
+    *n = set->ends[i] - begin;
+    return *n ? set->bytes + begin : (const uint8_t *)"";
+}
+
 int text_set_init(text_set *set, uint64_t seed);
 void text_set_free(text_set *set);
 
