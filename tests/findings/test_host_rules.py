@@ -234,6 +234,31 @@ def test_each_kind_of_cause_is_one_finding():
     }
 
 
+def test_an_event_that_is_waited_for_is_told_from_a_synchronization():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        step.sync("cudaEventSynchronize")
+        step.leaf("aten::mm", GEMM, 30)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert "in cudaEventSynchronize until the device has come to an event." in finding.text
+    assert "elapsed_time needs that" in finding.text
+    assert finding.change.startswith("read events")
+
+
+def test_the_timers_of_distributed_training_are_named():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        begin = step.host
+        step.sync("cudaEventSynchronize")
+        step.build.annotation("DistributedDataParallel.forward", begin - 0.2, step.host - begin + 0.4)
+        step.leaf("aten::mm", GEMM, 30)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert "DistributedDataParallel times its first 10 iterations" in finding.text
+    assert finding.change.startswith("record from the 11th iteration on")
+
+
 def test_the_synchronization_that_ends_a_recording_is_none_of_the_programs():
     build = steps(lambda step: step.leaf("aten::mm", GEMM, 300))
     build.call("cudaDeviceSynchronize", 2890, 500)

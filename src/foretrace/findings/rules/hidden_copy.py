@@ -18,9 +18,9 @@ again, and compare with `foretrace diff BEFORE AFTER`: exactly the copy should b
 
 ## What usually helps
 
-The in-place form, when nothing else reads the input afterwards. With autograd it is only possible: a value that
-backward needs must not be overwritten, autograd raises an error if it is, and a trace cannot tell. Fused attention
-avoids the score matrix altogether.
+The in-place form, when nothing else reads the input afterwards. Where gradients are kept, try it: if the backward
+pass needs the value that is overwritten, autograd raises an error. A trace cannot tell, so there the finding is marked
+as possible only. Fused attention avoids the score matrix altogether.
 """
 
 from __future__ import annotations

@@ -73,6 +73,10 @@ _UPLOAD_CHANGE: Final = """\
 make constants once, outside the loop, and values where they are needed:
     torch.full((), value, device="cuda")  # torch.tensor(value, device="cuda") copies from the host and waits"""
 _EXPLICIT_CHANGE: Final = "take torch.cuda.synchronize() out of the step, or time with torch.cuda.Event instead"
+_EVENT_CHANGE: Final = "read events (synchronize, elapsed_time) after the step, or a few steps later"
+_DDP_CHANGE: Final = "record from the 11th iteration on, to see what the others do"
+_EVENT_CALLS: Final = frozenset({"cudaEventSynchronize", "cuEventSynchronize", "hipEventSynchronize"})
+_DDP: Final = "DistributedDataParallel.forward"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -89,22 +93,27 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _kinds(facts: Facts, spots: I64) -> list[str]:
-    """What each wait is of: told once for each pair of cause and copy."""
+    """What each wait is of: told once for equal cause, copy and call."""
     waits = facts.waits
     causes = np.append(facts.op_names.code, -1)[waits.cause[spots]]
     copies = np.append(facts.activity_names.code, -1)[waits.copy[spots]]
-    known: dict[tuple[int, int], str] = {}
-    for at, pair in zip(spots.tolist(), zip(causes.tolist(), copies.tolist(), strict=True), strict=True):
-        if pair not in known:
-            known[pair] = _kind(facts, at)
-    return [known[pair] for pair in zip(causes.tolist(), copies.tolist(), strict=True)]
+    calls = facts.trace.rows.name[waits.rows[spots]]
+    keys = list(zip(causes.tolist(), copies.tolist(), calls.tolist(), strict=True))
+    known: dict[tuple[int, int, int], str] = {}
+    for at, key in zip(spots.tolist(), keys, strict=True):
+        if key not in known:
+            known[key] = _kind(facts, at)
+    return [known[key] for key in keys]
 
 
 def _kind(facts: Facts, at: int) -> str:
     waits = facts.waits
     cause, copy = int(waits.cause[at]), int(waits.copy[at])
     if cause < 0:
-        return "explicit"
+        row = waits.rows[[at]]
+        if facts.trace.name(int(row[0])) not in _EVENT_CALLS:
+            return "explicit"
+        return "ddp" if any(_DDP in item.path for item in facts.evidence_of_rows(row)) else "event"
     name = facts.op_text(cause)
     if name in _READS:
         return "read"
@@ -126,6 +135,8 @@ _CHANGES: Final = {
     "download": _COPY_CHANGE,
     "upload": _UPLOAD_CHANGE,
     "explicit": _EXPLICIT_CHANGE,
+    "event": _EVENT_CHANGE,
+    "ddp": _DDP_CHANGE,
     "other": None,
 }
 
@@ -163,7 +174,8 @@ def _waited(facts: Facts, spots: I64) -> str:
         return (
             f"The host is in {call} for {time_text(waited)} {facts.per}; for {time_text(idle)} of it the device idles."
         )
-    return f"The host waits {time_text(waited)} {facts.per} in {call} until the device has done all that was queued."
+    until = "come to an event" if call in _EVENT_CALLS else "done all that was queued"
+    return f"The host waits {time_text(waited)} {facts.per} in {call} until the device has {until}."
 
 
 def _listed(names: list[str]) -> str:
@@ -200,6 +212,8 @@ def _why(kind: str, *, holds: bool) -> str:
         "download": "A copy to pageable host memory waits until it is done.",
         "upload": "A blocking copy of host data to the device waits until it is done, however small it is.",
         "explicit": "Nothing but the call itself asks for it.",
+        "event": "An event is waited for until the device has come to it; elapsed_time needs that.",
+        "ddp": "DistributedDataParallel times its first 10 iterations, and later every 100th, with events of its own.",
         "other": "The op needs something from the device before it can go on.",
     }[kind]
 
