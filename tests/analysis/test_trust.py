@@ -5,6 +5,7 @@ import pytest
 from build import Build
 from foretrace.report.data import reading
 from foretrace.trace.link import link
+from foretrace.trace.load import load_trace
 from foretrace.trace.parse import parse_events
 
 
@@ -31,6 +32,17 @@ def test_unlinked_activity_says_what_it_does_to_other_totals():
     assert "launched before the recording began" in doubt.text
     assert "2 kernels a step" in doubt.text
     assert "true are 1 and 0.100 ms" in doubt.text
+
+
+def test_a_file_that_was_cut_off_is_not_said_to_hold_true_counts(tmp_path):
+    build = Build().gpu().kernel("early", ts=90.5, dur=10).step(0, 100.5, 90).op("aten::mm", 101.5, 20)
+    text = build.kernel("k", ts=130.25, dur=50.125, launched=105.5).op("aten::add", 150, 20).text()
+    path = tmp_path / "cut.json"
+    path.write_bytes(text[: text.index(b"aten::add")])
+    doubts = {doubt.code: doubt.text for doubt in reading(load_trace(path)).doubts}
+    assert "cut-off" in doubts
+    assert "true are" not in doubts["unlinked-activity"]
+    assert "what can be read of the steps holds" in doubts["unlinked-activity"]
 
 
 def test_unlinked_activity_without_any_launch_in_the_file():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -25,6 +25,9 @@ __all__ = [
     "outside_steps",
     "unlinked_activity",
 ]
+
+# Damage after which events are missing that the recording held: what is left is no true count.
+_INCOMPLETE: Final = ("cut-off", "given-up", "broken-event", "garbage")
 
 
 def unlinked_activity(trace: Trace, steps: Timeline) -> Doubt | None:
@@ -70,9 +73,11 @@ def _other_totals(trace: Trace, steps: Timeline, lost: I64, time: int) -> str:
         shown, true = time_text(total + time), time_text(total)
         return f" A table that adds them, as PyTorch's does, shows {shown} of device time; in steps are {true}."
     over = f", the times over {count_text(number, 'step')}" if number > 1 else ""
+    incomplete = any(repair.code in _INCOMPLETE for repair in trace.repairs)
+    what = "what can be read of the steps holds" if incomplete else "true are"
     return (
         f" A table that adds them, as PyTorch's does, shows {_each(all_kernels, number)} kernels a step and "
-        f"{time_text(total + time)}; true are {_each(true_kernels, number)} and {time_text(total)}{over}."
+        f"{time_text(total + time)}; {what} {_each(true_kernels, number)} and {time_text(total)}{over}."
     )
 
 
