@@ -172,8 +172,8 @@ def _explanation(
         text += f" The grid is too small to fill that: {given} for {launch.sms} SMs, {_pct(achievable)} on average."
     elif theoretical < _LOW_PCT and limiter in ("registers", "shared_memory"):
         text += (
-            " So low by design where a kernel keeps its tile on chip (matrix multiplication, attention): few warps, "
-            "much work in each."
+            " This is low by design in kernels that keep their tile on chip (matrix multiplication, attention): few "
+            "warps, with much work in each."
         )
     if reported == 0:
         text += f" {_zero(launch, achievable if achievable is not None else theoretical)}"
@@ -199,12 +199,12 @@ def _reason(device: DeviceLimits, launch: _Launch, bounds: dict[str, int], block
 def _zero(launch: _Launch, expected: float) -> str:
     if launch.shared_memory_bytes > _DEFAULT_SHARED_MEMORY:
         return (
-            "The trace's 0 % is no measurement: its estimate does not know that the kernel may use more than 48 kB of "
-            "shared memory a block, as most matrix kernels do, and those launched through the driver API."
+            "The trace's 0 % is no measurement: the profiler's estimate does not know that this kernel may use more "
+            "than 48 kB of shared memory a block, as most matrix kernels may."
         )
     if expected < 0.5:  # noqa: PLR2004
         return f"The trace's 0 % is {_pct(expected)} rounded down: the grid is small."
     return (
-        "The trace's 0 % is no measurement: the recorder made no estimate for this launch, as happens for launches "
-        "through the driver API."
+        "The trace's 0 % is no measurement: the profiler made no estimate for this launch, as happens where the launch "
+        "is a call of the CUDA driver's (cuLaunchKernel and the like)."
     )

@@ -139,7 +139,8 @@ def short_label(facts: Mapping[str, Any]) -> str:
         return _cut(label)
     fused = facts.get("fused_ops") or ()
     if fused:
-        return _listed(f"fused {role}: ", _telling_first(fused, facts.get("lead")))
+        telling = [operation for operation in fused if operation not in _SILENT] or fused
+        return _listed(f"fused {role}: ", _telling_first(telling, facts.get("lead")))
     if role == "other":
         return _cut(f"unnamed ({maker})" if library != "unknown" and not op else op or "unknown kernel")
     return _cut(f"{role}: {op}" if op else role)

@@ -103,7 +103,7 @@ def print_dispatch(out: Console, call: Call, found: Dispatch, place: str) -> Non
     text = found.text.removeprefix("the call raises: ")
     _paragraph(out, f"{chosen}{doubt}: {text}.", style="bold")
     _verdicts(out, found.backends, found.backend)
-    if any(not verdict.certain for verdict in found.backends.values()):
+    if any("?" in _answer(name, verdict, found.backend)[0] for name, verdict in found.backends.items()):
         _paragraph(out, "?: possible; it depends on what is not given.", style="dim")
 
 
