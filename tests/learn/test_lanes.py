@@ -21,11 +21,12 @@ def test_ops_launches_and_kernels_stand_on_one_axis():
         .kernel("add", ts=80, dur=20, launched=70)
     )
     assert drawn(build) == (
-        " CPU     ▌call░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░\n"
+        " CPU     ▌ProfilerStep#0, 0.100 ms░░░░░░░░░░░░░░░\n"
+        "         ▌call░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░\n"
         "             ▌matmul░░░░░        ▌add░░░░\n"
         "                 ▌mm░░░░░\n"
         " launch              a               b\n"
-        " GPU                         a███████    b▓▓▓▓▓▓\n"
+        " GPU                         a███████    b▓▓▓▓▓▓▓\n"
         "         ╵0      ╵0.02   ╵0.04   ╵0.06   ╵0.1 ms╵"
     )
 
@@ -37,6 +38,52 @@ def test_a_wait_between_host_and_device_is_cut_out():
     host, device = text.split("the device begins")
     assert "▌mm░" in host
     assert "a████" in device
+
+
+def test_a_device_that_is_busy_with_earlier_steps_is_said_to_be():
+    build = Build().step(0, 0, 40).op("aten::mm", 0, 30).kernel("g", ts=20, dur=600, launched=10)
+    build.step(1, 40, 60).op("aten::mm", 42, 30).kernel("g", ts=620, dur=50, launched=50)
+    assert "earlier steps run until 0.580 ms, then this one:" in drawn(build, step=1)
+
+
+def test_the_steps_own_bar_is_as_long_as_the_step_and_says_so():
+    build = Build().step(0, 0, 100).op("aten::mm", 10, 20).kernel("g", ts=20, dur=10, launched=15)
+    step = drawn(build).splitlines()[0].removeprefix(" CPU     ")
+    assert step == "▌ProfilerStep#0, 0.100 ms".ljust(len(step), "░")
+    assert len(step) == 50 - 10
+
+
+def op_row(name: str, length: float, *, then: str = "") -> str:
+    """The row of an op so many microseconds long, 40 of which take 40 cells, and of one that follows at once."""
+    build = Build().step(0, 0, 40).op(name, 0, length).kernel("g", ts=1, dur=39, launched=0.5)
+    if then:
+        build.op(then, length, 10).kernel("h", ts=1, dur=39, launched=length + 0.5)
+    return drawn(build).splitlines()[1].removeprefix("         ").rstrip()
+
+
+def test_a_label_is_whole_or_can_be_read_or_is_left_out():
+    assert op_row("aten::softmax", 12) == "▌softmax░░░░"
+    assert op_row("aten::softmax", 8) == "▌softmax"
+    assert op_row("aten::softmax", 7) == "▌softm…"
+    assert op_row("aten::softmax", 5) == "▌soft"
+    assert op_row("aten::mm", 3) == "▌mm"
+
+
+def test_a_row_without_any_name_to_read_is_left_out():
+    build = Build().step(0, 0, 40).op("aten::softmax", 0, 20).op("aten::_softmax", 1, 4)
+    text = drawn(build.kernel("g", ts=2, dur=38, launched=1.5))
+    assert "▌softmax" in text
+    assert [line.split()[0] for line in text.splitlines()] == ["CPU", "▌softmax░░░░░░░░░░░░", "launch", "GPU", "╵0"]
+
+
+def test_neighbors_are_kept_apart_by_a_blank():
+    assert op_row("aten::softmax", 9, then="aten::matmul") == "▌softmax ▌matmul░░░"
+    assert op_row("aten::softmax", 5, then="aten::matmul") == "▌░░░ ▌matmul░░░"
+
+
+def test_hashes_and_prefixes_are_left_out_of_labels():
+    assert op_row("## Call CompiledFxGraph fkyh7mzvd6x ##", 20) == "▌CompiledFxGraph░░░░"
+    assert op_row("autograd::engine::evaluate_function: BmmBackward0", 20) == "▌BmmBackward0░░░░░░░"
 
 
 def test_ops_that_launch_nothing_are_shown_on_request():
@@ -91,7 +138,7 @@ def test_a_hostile_name_cannot_move_the_cursor():
     build = Build().step(0, 0, 100).op("\x1b[2Jevil\n", 10, 50).kernel("g", ts=70, dur=10, launched=15)
     text = drawn(build)
     assert "\x1b" not in text
-    assert len(text.splitlines()) == len(("ops", "launch", "GPU", "ticks"))
+    assert len(text.splitlines()) == len(("step", "ops", "launch", "GPU", "ticks"))
 
 
 def test_no_line_is_wider_than_asked_and_none_too_narrow_breaks_it():

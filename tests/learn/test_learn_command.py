@@ -66,11 +66,15 @@ def test_a_lesson_as_json_has_questions_with_answers_for_courses():
         "near",
         "recording",
         "metric",
+        "tried",
         "look",
         "because",
     }
     assert first["answer"] == 5
-    assert {view["kind"] for view in first["look"]} == {"lanes", "table"}
+    assert {view["kind"] for view in first["look"]} == {"table"}
+    second = next(block for block in blocks if block["kind"] == "question" and block["key"] == "copies")
+    assert {view["kind"] for view in second["look"]} == {"lanes", "prose"}
+    assert {block["key"]: block["tried"] for block in blocks if block["kind"] == "question"}["autograd"]
 
 
 def test_all_lessons_without_a_terminal_take_less_than_twenty_seconds():
@@ -82,6 +86,7 @@ def test_all_lessons_without_a_terminal_take_less_than_twenty_seconds():
     for lesson in LESSONS.values():
         assert lesson.title in done.stdout
     assert done.stdout.count("Answer: ") == done.stdout.count("Question ")
+    assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
     assert "\x1b" not in done.stdout
 
 
@@ -119,6 +124,7 @@ def test_recordings_can_be_saved_to_look_at(tmp_path):
     [
         (("maths",), "did you mean math?"),
         (("nothing",), "the lessons are matmul"),
+        (("10",), "or 1 to 9"),
         (("math", "--all"), "--all is every lesson"),
         (("--from", "x", "--live", "math"), "--live and --from do not go together"),
         (("--live",), "which lesson?"),

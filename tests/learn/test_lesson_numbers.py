@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import pytest
 from raw_counts import RawCounts, counts, events, mutated
 from told import explanation, questions, told
 
+from foretrace.learn.lesson import Grid, times_text
 from foretrace.learn.recorded import SHIPPED, Shelf
 from foretrace.learn.registry import LESSONS
 from foretrace.units import bytes_text, share_text, time_scale, time_text
@@ -51,6 +54,8 @@ def test_a_step_of_the_large_matmul_over_the_small_one():
     assert answer.value == pytest.approx(large.period_us / small.period_us, rel=1 / (small.period_us * US))
     text = explanation("matmul", "longer")
     assert f"A step took {time_text(small.period_us * US)} and now takes {time_text(large.period_us * US)}." in text
+    kernels = large.device_us / small.device_us
+    assert f"The kernels themselves take {times_text(kernels)} as long" in text
     assert f"device idle for {time_text((small.period_us - small.device_us) * US)} of each step" in text
     ask = questions("matmul")["longer"].ask
     assert f"{(4096 / 64) ** 3:,.0f} times the arithmetic" in ask
@@ -58,9 +63,9 @@ def test_a_step_of_the_large_matmul_over_the_small_one():
 
 def test_the_matmuls_rate_follows_from_its_time():
     raw = counts("matmul-4096")
-    gemm = [event for step in raw.steps for event in step.work if "nvjet" in event["name"] or "gemm" in event["name"]]
-    memset = [event for step in raw.steps for event in step.work if event["cat"] == "gpu_memset"]
-    total = sum(event["dur"] for event in (*gemm, *memset)) / len(raw.steps)
+    gemm = [event for event in raw.shown.work if "nvjet" in event["name"] or "gemm" in event["name"]]
+    memset = [event for event in raw.shown.work if event["cat"] == "gpu_memset"]
+    total = sum(event["dur"] for event in (*gemm, *memset))
     rate = 2 * 4096**3 / (total * 1e-6)
     found = re.search(r"runs at ([\d.]+) ([TP])FLOP/s", explanation("matmul", "longer"))
     assert found is not None
@@ -72,8 +77,17 @@ def test_what_bounds_the_small_matmul_is_its_busy_share():
     share = raw.device_us / raw.period_us
     text = explanation("matmul", "bound")
     assert f"busy {share_text(share)} of the time" in text
-    assert f"works {time_text(raw.device_us * US)} of every {time_text(raw.period_us * US)}" in text
+    assert f"works {raw.device_us:.1f} us of every {raw.period_us:.1f} us" in text
     assert f"needs {time_text(raw.cpu_us * US)} to get a step through" in text
+
+
+def test_the_rest_of_a_period_lies_between_the_steps_and_in_a_slow_first_one():
+    raw = counts("matmul-64")
+    pauses = [after.start - before.end for before, after in pairwise(raw.warm)]
+    text = explanation("matmul", "bound")
+    assert f"does its bookkeeping ({min(pauses):.1f} to {max(pauses):.1f} us)" in text
+    slower = raw.warm[0].cpu_us > 1.5 * raw.cpu_us
+    assert (f"the first step of the recording was slower ({raw.warm[0].cpu_us:.1f} us)" in text) == slower
 
 
 def test_the_occupancy_of_the_large_gemm_is_that_of_its_launch():
@@ -99,12 +113,65 @@ def test_the_compiled_add_is_told_by_what_the_file_holds():
     assert f"{scale(counts('matmul-4096').device_us * US)} before, {scale(raw.device_us * US)} now" in text
 
 
-def test_the_cold_step_is_compared_with_a_later_one():
+def test_compiling_changes_what_lies_between_two_steps():
+    eager, raw = counts("matmul-4096"), counted("matmul-4096-compiled")
+    text = explanation("matmul", "compiled")
+    scale = time_scale(min(eager.period_us, raw.period_us) * US)
+    assert f"From step to step: {scale(eager.period_us * US)} before, {scale(raw.period_us * US)} now." in text
+    assert ("the CPU takes longer than the device" in text) == (raw.cpu_us > raw.device_us)
+    assert ("compiling made things slower" in text) == (raw.period_us > eager.period_us)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "key", "recording"),
+    [("matmul", "cold", "matmul-first"), ("fused", "plan", "attention-cudnn-first"), ("trust", "cold", "matmul-first")],
+)
+def test_a_first_step_is_compared_with_the_median_of_the_later_ones(lesson, key, recording):
+    raw = counted(recording)
+    usual = median(step.cpu_us for step in raw.steps[1:])
+    question = questions(lesson)[key]
+    text = f"{question.ask} {explanation(lesson, key)}"
+    assert re.search(rf"median of the later (?:steps|ones) is {re.escape(time_text(usual * US))}", text)
+    if lesson == "matmul":
+        assert question.answer.value == pytest.approx(raw.steps[0].cpu_us / usual, rel=1e-4)
+    if lesson == "trust":
+        mean = sum(step.cpu_us for step in raw.steps) / len(raw.steps)
+        assert f"would say {time_text(mean * US)}, {times_text(mean / usual)} the median of the later ones" in text
+
+
+def test_what_fills_the_first_step_is_counted_by_its_events():
     raw = counted("matmul-first")
-    widths = [step.end - step.start for step in raw.steps]
-    later = sorted(widths[1:])
-    answer = questions("matmul")["cold"].answer
-    assert answer.value == pytest.approx(widths[0] / later[len(later) // 2], rel=1e-3)
+    cold = raw.steps[0]
+    inside = [event for event in events("matmul-first") if cold.start <= event["ts"] < cold.end]
+    marks = sorted(
+        event["ts"] + length
+        for event in inside
+        if event.get("cat") in ("cuda_runtime", "cuda_driver", "overhead")
+        for length in (0, event["dur"])
+    )
+    table = next(view for view in questions("matmul")["cold"].look if getattr(view, "headings", ("",))[0] == "part")
+    times = {row[0]: float(row[1].split()[0]) for row in table.rows}
+    assert sum(times.values()) == pytest.approx(cold.cpu_us / 1000, abs=0.01)
+    profiler = sum(event["dur"] for event in inside if event["name"] == "Activity Buffer Request")
+    assert times["the profiler itself (Activity Buffer Request)"] == pytest.approx(profiler / 1000, abs=0.001)
+    loading = sum(event["dur"] for event in inside if event["name"].endswith("Loading"))
+    assert next(time for part, time in times.items() if "Loading" in part) == pytest.approx(loading / 1000, abs=0.001)
+    pause = max(after - before for before, after in pairwise([cold.start, *marks, cold.end]))
+    assert f"{time_text(pause * US)} of it at a stretch" in explanation("matmul", "cold")
+
+
+def test_what_is_shown_adds_up():
+    """A sentence about some rows of a table says what the rows shown add up to."""
+    table = next(view for view in questions("linear")["mlp"].look if isinstance(view, Grid))
+    time = {row[0]: float(row[2].split()[0]) for row in table.rows}
+    found = re.search(r"(\w) and (\w) take ([\d.]+) us", explanation("linear", "mlp"))
+    assert found is not None
+    assert float(found[3]) == pytest.approx(time[found[1]] + time[found[2]])
+    kernels = next(view for view in questions("math")["kernels"].look if isinstance(view, Grid))
+    time = {row[0]: float(row[2].split()[0]) for row in kernels.rows}
+    parts = next(block for block in LESSONS["math"].blocks(Shelf()) if getattr(block, "headings", ("",))[0] == "part")
+    for row in parts.rows:
+        assert float(row[3].split()[0]) == pytest.approx(sum(time[letter] for letter in row[1].split()))
 
 
 def test_the_hidden_copy_is_the_files_memcpy():
@@ -124,7 +191,7 @@ def test_the_underscore_saves_what_the_two_files_differ_by():
     saved = 1 - inplace.device_us / naive.device_us
     assert questions("attention")["saved"].answer.value == pytest.approx(saved, rel=1e-4)
     text = told("attention")
-    scale = time_scale(naive.device_us * US)
+    scale = time_scale(inplace.device_us * US)
     assert f"{scale(naive.device_us * US)} before, {scale(inplace.device_us * US)} now" in text
     assert f"which is {share_text(saved)} of the step" in text
 
@@ -176,6 +243,21 @@ def test_flashs_occupancy_is_that_of_its_launch():
     assert questions("fused")["occupancy"].answer.value == pytest.approx(min(by_registers, by_memory) * warps / 64)
 
 
+def test_what_the_fused_kernels_achieve_follows_from_their_times():
+    table = next(view for view in questions("fused")["occupancy"].look if isinstance(view, Grid))
+    rows = {row[0]: row for row in table.rows}
+    for name, row in rows.items():
+        raw = counts(f"attention-{name}")
+        # Causal attention computes the lower half: two products of L (L + 1) / 2 pairs, two FLOPs each, for every head.
+        flops = 8 * 16 * 2 * 2 * 64 * 1024 * (1024 + 1) / 2
+        # What cuDNN's memset takes counts to its call.
+        assert float(row[3].split()[0]) * 1e12 == pytest.approx(flops / (raw.device_us * 1e-6), rel=0.01)
+    text = explanation("fused", "occupancy")
+    by_speed = sorted(rows, key=lambda name: counts(f"attention-{name}").device_us)
+    assert f"by speed it is {', '.join(by_speed)}." in text
+    assert f"even {by_speed[0]} reaches {rows[by_speed[0]][4]} of it" in text
+
+
 def test_cudnns_kernel_is_launched_by_the_call_of_its_correlation():
     kernel = max(counts("attention-cudnn").shown.work, key=lambda event: event["dur"])
     assert questions("fused")["launch"].answer.text == kernel["launch"]["name"]
@@ -188,7 +270,7 @@ def test_transposes_of_flash_are_counted_and_launch_nothing():
         event["name"] == "aten::transpose" and step.start <= event["ts"] < step.end
         for event in events("attention-flash")
     )
-    assert f"stand {number} transposes" in questions("fused")["transposes"].ask
+    assert f"calls {number} transposes" in questions("fused")["transposes"].ask
     assert questions("fused")["transposes"].answer.value == 0
 
 

@@ -1,20 +1,25 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from raw_counts import mutated
-from told import questions, sentences, told
+from told import lines_of, questions, sentences, told
 
 import foretrace.learn.lessons
 from build import Build
 from foretrace.cli import COMMANDS
+from foretrace.cli import cli as main_command
 from foretrace.errors import ForetraceError, MissingDataError, UsageError
-from foretrace.learn.lesson import Choice, Code, Number, Question, Try
+from foretrace.learn.content import block_json
+from foretrace.learn.lesson import Block, Choice, Code, Number, Prose, Question, Try
+from foretrace.learn.pace import minutes_of
 from foretrace.learn.programs import PROGRAMS, source
 from foretrace.learn.recorded import ABOUT, SHIPPED, Recorded, Shelf
 from foretrace.learn.registry import LESSONS, chosen_lesson
@@ -121,7 +126,72 @@ def test_code_that_is_shown_fits_eighty_columns(name):
 
 
 def test_source_is_shown_without_types_and_docstrings():
-    assert source("matmul", "matmul_add") == "def matmul_add(a, b, c):\n    return torch.matmul(a, b) + c"
+    assert source("matmul", "matmul_add") == "def matmul_add(x, y, z):\n    return torch.matmul(x, y) + z"
+
+
+def before(name: str, key: str) -> str:
+    """Everything that stands on the screen before a question: titles, and the blocks up to it with their answers."""
+    lesson = LESSONS[name]
+    found = [lesson.title, lesson.teaches]
+    for block in lesson.blocks(Shelf()):
+        if isinstance(block, Question) and block.key == key:
+            break
+        found += printed(block)
+    return " ".join(" ".join(found).split())
+
+
+def printed(block: Block) -> list[str]:
+    """What a block shows, hints and remarks on other guesses left out: not everybody sees those."""
+    shown = block_json(block)
+    for key in ("hint", "near", "key", "about", "metric", "recording"):
+        shown.pop(key, None)
+    return list(lines_of(shown))
+
+
+ASKED = [(name, key) for name in LESSONS for key in questions(name)]
+
+
+@pytest.mark.parametrize(("name", "key"), ASKED)
+def test_no_answer_stands_before_its_question(name, key):
+    question = questions(name)[key]
+    answer, seen = question.answer, before(name, key)
+    if isinstance(answer, Choice):
+        wrong = [option for at, option in enumerate(answer.options) if at != answer.right]
+        # Where the other options stand there as well, the right one tells nothing.
+        assert answer.text not in seen or all(option in seen for option in wrong)
+    elif answer.unit:
+        assert not re.search(rf"(?<![\d.]){re.escape(answer.text)}", seen)
+    elif question.metric == "kernels":
+        assert not re.search(rf"(?<![\d.]){answer.text} kernels?\b", seen)
+
+
+def test_a_lesson_of_other_answers_is_caught_by_that_search():
+    assert re.search(r"(?<![\d.])268 MB", before("attention", "saved"))
+    assert "aten::masked_fill" in before("attention", "bytes")
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_minutes_are_those_of_somebody_who_reads_slowly(name):
+    # A new recording may move a lesson over the edge of a minute.
+    assert abs(LESSONS[name].minutes - minutes_of(LESSONS[name].blocks(Shelf()))) <= 1
+
+
+def test_a_longer_lesson_takes_longer():
+    short = [Prose("word " * 100)]
+    asked = [*short, Question("k", "a", "How many?", Number(1), (), (Prose("word " * 100),))]
+    assert minutes_of(short) == 1
+    assert minutes_of(asked) == 3
+
+
+def test_what_is_to_be_tried_after_the_math_backend_runs_it():
+    """The command shown is about calls that only the math backend takes, so it must say that, and for certain."""
+    words = LESSONS["math"].blocks(Shelf())[-1].command.split()[1:]
+    result = CliRunner().invoke(main_command, [*words, "--json"])
+    assert result.exit_code == 0
+    call = json.loads(result.output)["calls"][0]
+    assert (call["backend"], call["certain"]) == ("math", True)
+    shown = CliRunner().invoke(main_command, words).output
+    assert "possible" not in shown
 
 
 SWAPS = ("attention-flash", "mlp", "attention-inplace-training", "graph-replay", "matmul-64", "sdpa-fp32")
@@ -178,8 +248,9 @@ def test_lessons_are_found_by_name_and_by_number():
     assert chosen_lesson("4").name == "math"
     with pytest.raises(UsageError, match="did you mean graphs"):
         chosen_lesson("graph")
-    with pytest.raises(UsageError, match="the lessons are matmul, linear"):
-        chosen_lesson("0")
+    for number in ("0", "10"):
+        with pytest.raises(UsageError, match=r"the lessons are matmul, linear, .*, trust, or 1 to 9"):
+            chosen_lesson(number)
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -202,4 +273,4 @@ def test_the_lessons_answer_what_people_ask_after_them():
     assert "Why the math backend is slow, part by part:" in told("math")
     assert "It is not slow because a kernel in it is bad".lower() in told("math").lower()
     assert "Is that bad? Occupancy counts warps that could step in while others wait." in told("fused")
-    assert "Its low occupancy is the price of a tile that stays in registers, and a fair one." in told("fused")
+    assert "Low occupancy is no fault by itself: it is what a tile in registers costs." in told("fused")

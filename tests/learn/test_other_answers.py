@@ -13,7 +13,7 @@ def test_a_first_step_that_is_cold_is_called_cold(tmp_path):
     found = shelf(tmp_path, matmul_first=first_calls(50_000, 100))
     question = questions("matmul", found)["cold"]
     assert question.answer.value == pytest.approx(49_999 / 99)
-    assert "foretrace calls the first one cold" in explanation("matmul", "cold", found)
+    assert "foretrace calls such a first step cold" in explanation("matmul", "cold", found)
     trust = questions("trust", found)["cold"]
     assert trust.answer.text == "ProfilerStep#0"
     assert "cold-step" in told("trust", found)
@@ -22,6 +22,21 @@ def test_a_first_step_that_is_cold_is_called_cold(tmp_path):
 def test_a_first_step_that_is_not_slow_is_not_called_cold(tmp_path):
     found = shelf(tmp_path, matmul_first=first_calls(120, 100))
     assert "It is not slow enough here to be called cold" in explanation("matmul", "cold", found)
+
+
+def test_what_fills_a_cold_step_is_read_from_its_events(tmp_path):
+    silent = shelf(tmp_path / "a", matmul_first=first_calls(50_000, 100))
+    assert "Most of the first step has no name in the trace" in explanation("matmul", "cold", silent)
+    assert "inside aten::matmul, with no call recorded" in told("matmul", silent)
+
+    def one(build: Build, at: float) -> None:
+        width = 50_000 if at == 0 else 100
+        build.op("aten::matmul", at + 2, width - 10)
+        build.call("cudaFuncSetAttribute", at + 3, width - 20)
+        build.kernel(GEMM, at + width - 6, 3, launched=at + width - 12, **LAUNCH)
+
+    in_calls = shelf(tmp_path / "b", matmul_first=steps(one, (50_000, 100, 100)))
+    assert "Most of the first step lies in calls and in what they load." in explanation("matmul", "cold", in_calls)
 
 
 def test_a_plan_is_looked_for_where_the_time_goes(tmp_path):

@@ -52,29 +52,47 @@ def held(blocks: Iterable[Block], *lines: str, elsewhere: Elsewhere | None = Non
 
 def test_a_right_guess_is_confirmed_after_the_trace_is_opened():
     text = held([question()], "5")
-    assert text.index("The view is opened.") < text.index("Yes: 5.") < text.index("This is why.")
-    assert "Every guess held." in text
+    assert text.index("The view is opened.") < text.index("Right: 5.") < text.index("This is why.")
+    assert "1 of 1 guess held." in text
 
 
 def test_a_wrong_guess_is_answered_from_the_events():
     text = held([question()], "6")
     assert "You said 6; the trace says 5." in text
     assert "That counts the copy as well." in text
-    assert '`--expect "kernels == 6"` is a miss: found 5 a step.' in text
-    assert "0 of 1 guesses held. What surprised you is worth more: about kernels." in text
+    assert '`foretrace check --expect "kernels == 6"` calls that a miss: found 5 a step.' in text
+    assert "0 of 1 guess held. Worth another look: about kernels." in text
 
 
-def test_nonsense_is_asked_again_without_blame():
-    text = held([question()], "lots", "kernels!", "-1", "5")
-    assert text.count("That is no guess I can hold against the trace") == 3
-    assert "Enter passes." in text.split("-1")[-1]
-    assert "Yes: 5." in text
+def test_nonsense_is_asked_again_with_the_reason_and_without_blame():
+    text = held([question()], "lots", "3x slower", "-1", "5")
+    assert text.count("That is no guess I can hold against the trace: ") == 3
+    assert "trace: a count is not below zero. Type a whole number such as 3, or Enter for the answer." in text
+    assert "Right: 5." in text
 
 
-def test_who_passes_is_told_the_answer():
-    text = held([question()], "")
-    assert "Answer: 5" in text
-    assert "guesses held" not in text
+@pytest.mark.parametrize("typed", ["7e99", "99999999999999999999", "1e14", "999999999999999"])
+def test_no_number_ends_a_lesson(typed):
+    text = held([question()], typed, "", "")
+    assert "This is why." in text
+
+
+def test_who_passes_is_asked_once_more_and_told_the_answer():
+    text = held([question()], "", "")
+    assert text.index("Enter again shows the answer.") < text.index("Answer: 5")
+    assert "held" not in text
+
+
+def test_an_empty_line_by_accident_costs_no_guess():
+    text = held([question()], "", "?", "", "5")
+    assert text.count("Enter again shows the answer.") == 2
+    assert "Right: 5." in text
+
+
+def test_what_is_typed_before_the_next_question_is_not_taken_for_a_guess():
+    text = held([question(), question("other")], "5", "6", "", "5")
+    assert text.count("Nothing is asked yet: the next question comes after Enter.") == 1
+    assert "2 of 2 guesses held." in text
 
 
 def test_a_hint_is_given_on_request():
@@ -83,9 +101,9 @@ def test_a_hint_is_given_on_request():
     assert "Count the lines." not in held([question()], "5")
 
 
-def test_an_option_is_chosen_by_letter():
-    text = held([question(answer=Choice(OPTIONS, 1))], "a")
-    assert "a) aten::mul b) aten::masked_fill" in text
+def test_an_option_is_chosen_by_number():
+    text = held([question(answer=Choice(OPTIONS, 1))], "1")
+    assert "1) aten::mul 2) aten::masked_fill" in text
     assert "You said: aten::mul. The trace says: aten::masked_fill." in text
     assert "--expect" not in text
 
@@ -108,7 +126,7 @@ def test_told_without_asking_every_question_has_its_answer():
 def test_where_another_machine_differs_is_said_at_the_question_and_at_the_end():
     there = Elsewhere("NVIDIA H200", {"kernels": "6", "bound": "aten::masked_fill", "only there": "3"})
     blocks = [question(), question("bound", Choice(OPTIONS, 1))]
-    text = held(blocks, "5", "", "b", elsewhere=there)
+    text = held(blocks, "5", "", "2", elsewhere=there)
     assert "On NVIDIA H200 the answer was: 6." in text
     assert "about kernels: 5; there 6" in text
     assert "about bound" not in text.split("Where this differs")[1].split("- no such")[0]
@@ -127,12 +145,12 @@ def test_every_lesson_can_be_held_with_wrong_guesses(name):
     lines: list[str] = []
     for block in blocks:
         if isinstance(block, Question):
-            wrong = (
-                "abcdefgh"[(block.answer.right + 1) % len(block.answer.options)]
-                if isinstance(block.answer, Choice)
-                else "987654"
-            )
-            lines += ["what?", wrong, ""]
-    text = held(blocks, *lines)
+            answer = block.answer
+            if isinstance(answer, Choice):
+                wrong = str((answer.right + 1) % len(answer.options) + 1)
+            else:
+                wrong = "99" if answer.most else "987654"
+            lines += ["what?", "7e99", "3x slower", "150 % of it", "\x1b[2J", "?", "", wrong, "", ""]
     number = sum(isinstance(block, Question) for block in blocks)
+    text = held(blocks, *lines)
     assert f"0 of {number} guesses held." in text

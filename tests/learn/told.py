@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 
 def told(name: str, shelf: Shelf | None = None) -> str:
     """Everything a lesson says, line by line."""
-    return "\n".join(line for block in LESSONS[name].blocks(shelf or Shelf()) for line in _lines(block_json(block)))
+    return "\n".join(line for block in LESSONS[name].blocks(shelf or Shelf()) for line in lines_of(block_json(block)))
 
 
-def _lines(value: object) -> Iterator[str]:
+def lines_of(value: object) -> Iterator[str]:
+    """Every text in some JSON of a lesson."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, each in value.items():
             if key not in ("kind", "language", "unit"):
-                yield from _lines(each)
+                yield from lines_of(each)
     elif isinstance(value, list):
         for each in value:
-            yield from _lines(each)
+            yield from lines_of(each)
 
 
 def sentences(name: str) -> list[str]:
@@ -53,4 +54,4 @@ def questions(name: str, shelf: Shelf | None = None) -> dict[str, Question]:
 def explanation(name: str, key: str, shelf: Shelf | None = None) -> str:
     """What is said after a question."""
     question = questions(name, shelf)[key]
-    return " ".join(line for view in question.because for line in _lines(block_json(view)))
+    return " ".join(line for view in question.because for line in lines_of(block_json(view)))

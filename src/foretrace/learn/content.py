@@ -6,6 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from foretrace.learn.guess import allowed
 from foretrace.learn.lanes import draw, drawn_text
 from foretrace.learn.lesson import Choice, Code, Grid, Lanes, Prose, Question, Try
 
@@ -41,7 +42,7 @@ def block_json(block: Block) -> dict[str, Any]:
             "kind": "lanes",
             "recording": block.recorded.name,
             "title": block.title,
-            "text": drawn_text(draw(block.recorded, block.step, _WIDTH, quiet=block.quiet)),
+            "text": drawn_text(draw(block.recorded, block.step, _WIDTH, quiet=block.quiet, apart=block.apart)),
         }
     if isinstance(block, Try):
         return {"kind": "try", "text": block.text, "command": block.command}
@@ -106,7 +107,7 @@ def _view(view: View) -> str:
         head = [_cell(text) or " " for text in view.headings]
         lines = [head, rule, *([_cell(text) or " " for text in row] for row in view.rows)]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    drawing = drawn_text(draw(view.recorded, view.step, _WIDTH, quiet=view.quiet))
+    drawing = drawn_text(draw(view.recorded, view.step, _WIDTH, quiet=view.quiet, apart=view.apart))
     title = f"*{_marked(view.title)}*\n\n" if view.title else ""
     return title + _fenced(drawing)
 
@@ -121,10 +122,13 @@ def _asked(number: int, question: Question) -> list[str]:
     if isinstance(question.answer, Choice):
         options = enumerate(question.answer.options, 1)
         parts.append("\n".join(f"{at}. {_marked(option)}" for at, option in options))
+    if allowed(question):
+        parts.append(_marked(allowed(question).strip()))
     if question.hint:
         parts.append(_folded("A hint", _marked(question.hint)))
     body = [f"**{_marked(question.answer.text)}**", *(_view(view) for view in (*question.look, *question.because))]
-    parts.append(_folded("Guess first; then open what the trace says", "\n\n".join(body)))
+    where = "came out when it was tried" if question.tried else "the trace says"
+    parts.append(_folded(f"Guess first; then open what {where}", "\n\n".join(body)))
     return parts
 
 

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from foretrace.learn.lesson import Choice, Number, Question, number_text, times_text
 from foretrace.report.escape import ellipsis, plain
 
-__all__ = ["Guess", "Refused", "judged", "read_guess", "wanted"]
+__all__ = ["Guess", "Refused", "allowed", "judged", "read_guess", "wanted"]
 
 _LONGEST: Final = 40
 _LARGEST: Final = 1e15
@@ -80,10 +80,13 @@ class Refused:
 def wanted(question: Question) -> str:
     """What may be typed."""
     answer = question.answer
-    if isinstance(answer, Choice):
-        return f"a number from 1 to {len(answer.options)}"
-    near = f"; within a factor of {answer.within:g} is close enough" if answer.within > 1 else ""
-    return _ASKED[answer.unit] + near
+    return f"a number from 1 to {len(answer.options)}" if isinstance(answer, Choice) else _ASKED[answer.unit]
+
+
+def allowed(question: Question) -> str:
+    """How near is near enough, as a sentence; empty where only the answer itself is right."""
+    within = 1.0 if isinstance(question.answer, Choice) else question.answer.within
+    return f" Within a factor of {within:g} is close enough." if within > 1 else ""
 
 
 def read_guess(question: Question, typed: str) -> Guess | Refused:

@@ -101,14 +101,27 @@ class _Axis:
     width: int
 
     def cell(self, time: int) -> int:
-        at = (time - self.start) * self.width // self.length
-        return int(min(max(at, 0), self.width - 1))
+        return min(self.edge(time), self.width - 1)
+
+    def edge(self, time: int) -> int:
+        """The cell before which something ends."""
+        return int(min(max((time - self.start) * self.width // self.length, 0), self.width))
 
 
-def draw(recorded: Recorded, step: int, width: int = 80, *, quiet: bool = False) -> list[list[Span]]:
-    """The lines of the drawing, at most ``width`` characters each; ``quiet`` shows ops that launch nothing as well.
+def draw(
+    recorded: Recorded, step: int, width: int = 80, *, quiet: bool = False, apart: bool = False
+) -> list[list[Span]]:
+    """The lines of the drawing, at most ``width`` characters each.
 
     Where the device begins long after the host is done, each has an axis of its own: one axis would be mostly waiting.
+
+    Args:
+        recorded: the recording.
+        step: position of the step.
+        width: of a line.
+        quiet: show ops that launch nothing as well.
+        apart: give host and device axes of their own in any case.
+
     """
     works = recorded.work_of(step)
     width = max(20, width - _LABEL - 1)
@@ -117,7 +130,7 @@ def draw(recorded: Recorded, step: int, width: int = 80, *, quiet: bool = False)
     begins = origin + min((work.starts_ns for work in timed), default=0)
     ends = max([host_end, *(origin + work.starts_ns + work.time_ns for work in timed)])
     marked = len(works) <= _MARKED
-    apart = begins - host_end > _WAIT * (ends - origin)
+    apart = apart or begins - host_end > _WAIT * (ends - origin)
     axis = _Axis(origin, origin, max((host_end if apart else ends) - origin, 1), width)
     lines: list[tuple[str, list[Span]]] = []
     for number, rows in enumerate(_host_rows(recorded, step, works, axis, quiet=quiet)):
@@ -145,7 +158,7 @@ def _begins(recorded: Recorded, works: Sequence[Work], origin: int, begins: int)
     busy = union_length(np.maximum(acts.ts[here], first), np.minimum(acts.end[here], begins))
     when = time_text(begins - origin)
     if busy > _BUSY * (begins - first):
-        return f"the device works on earlier steps until {when}, then on this one:"
+        return f"earlier steps run until {when}, then this one:"
     return f"the device begins {when} into the step:"
 
 
@@ -224,7 +237,7 @@ def _bars(level: list[_Range], axis: _Axis, style: str) -> tuple[_Row, bool]:
     """The ranges of one depth, with a blank between neighbors, and whether any name can be read."""
     placed: dict[int, tuple[int, str]] = {}
     for each in level:
-        low, high = axis.cell(each.start), axis.cell(each.end)
+        low, high = axis.cell(each.start), axis.edge(each.end)
         if low not in placed or high > placed[low][0]:
             placed[low] = (high, each.name)
     starts = sorted(placed)
@@ -242,7 +255,9 @@ def _fitting(name: str, room: int) -> str:
     """A name in so many letters: whole, or cut where enough of it is left to be read, or none of it."""
     if len(name) <= room:
         return name
-    return name[: room - 1] + "…" if room > _READABLE else ""
+    if room < _READABLE:
+        return ""
+    return name[:room] if room == _READABLE else name[: room - 1] + "…"
 
 
 def _launch_row(works: Sequence[Work], axis: _Axis, origin: int) -> _Row:
@@ -265,7 +280,7 @@ def _stream_rows(recorded: Recorded, works: Sequence[Work], axis: _Axis, *, mark
         here &= (acts.end > axis.start) & (acts.ts < axis.start + axis.length)
         for at in np.flatnonzero(here):
             if int(at) not in mine:
-                low, high = axis.cell(int(acts.ts[at])), axis.cell(int(acts.end[at]))
+                low, high = axis.cell(int(acts.ts[at])), axis.edge(int(acts.end[at]))
                 row.put(low, "·" * max(high - low, 1), "dim")
         on = [work for work in works if (int(acts.device[work.at]), int(acts.stream[work.at])) == (device, stream)]
         _fill(row, sorted(on, key=lambda work: work.starts_ns), axis, marked=marked)
@@ -279,7 +294,7 @@ def _fill(row: _Row, works: list[Work], axis: _Axis, *, marked: bool) -> None:
     if marked:
         starts = _apart(starts, axis.width)
     for number, (work, low) in enumerate(zip(works, starts, strict=True)):
-        high = axis.cell(axis.origin + work.starts_ns + work.time_ns)
+        high = axis.edge(axis.origin + work.starts_ns + work.time_ns)
         style = _ROLE_STYLES.get(work.decoded.role, _OTHER_ROLE)
         fill = "▒" if work.kind != "kernel" else "█" if number % 2 == 0 else "▓"
         row.put(low, fill * max(high - low, 1), style)

@@ -63,6 +63,8 @@ class Lanes:
     title: str
     quiet: bool = False
     """Also the ops under which nothing is launched."""
+    apart: bool = False
+    """Host and device each on an axis of their own."""
 
 
 @dataclass(frozen=True)

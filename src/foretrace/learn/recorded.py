@@ -43,6 +43,8 @@ SHIPPED: Final = Path(__file__).parent / "recordings"
 ABOUT: Final = "lessons.json"
 """What a folder of recordings holds beside the traces."""
 
+_DEVICE_FIRST: Final = 10
+"""How much more a step's time on the device says about how usual it is than its time on the CPU, which varies."""
 _LETTERS: Final = string.ascii_lowercase + string.ascii_uppercase
 
 
@@ -145,9 +147,9 @@ class Recorded:
 
         def unusual(at: int) -> tuple[float, float]:
             step = self.steps[at]
-            off = abs(step.device_time_ns - figures.device_time_ns.median) / (figures.device_time_ns.median or 1)
-            off += abs(step.cpu_time_ns - figures.cpu_time_ns.median) / (figures.cpu_time_ns.median or 1)
-            return abs(step.kernels - figures.kernels.value), off
+            device, cpu = figures.device_time_ns.median, figures.cpu_time_ns.median
+            off = abs(step.device_time_ns - device) / (device or 1), abs(step.cpu_time_ns - cpu) / (cpu or 1)
+            return abs(step.kernels - figures.kernels.value), _DEVICE_FIRST * off[0] + off[1]
 
         return min(self.reading.timeline.used, key=unusual, default=-1)
 

@@ -63,36 +63,36 @@ LESSONS: Final[dict[str, Lesson]] = {
         Lesson(
             "matmul",
             "Matmul and add: who waits for whom",
-            9,
-            "launch chains, overhead-bound against compute-bound, the cold step, occupancy, a compiled add",
+            15,
+            "launch chains, what bounds a step, the cold step, occupancy, what compiling does to an add",
             ("matmul-first", "matmul-64", "matmul-4096", "matmul-4096-compiled"),
         ),
         Lesson(
             "linear",
             "Linear and MLP: what launches, and what fuses",
-            8,
-            "views that launch nothing, the bias in the epilogue, layouts, GEMM tiles, what compile fuses",
+            14,
+            "what views launch, where a bias is added, layouts, GEMM tiles, what compile fuses",
             ("matmul-64", "linear", "linear-compiled", "mlp", "mlp-compiled"),
         ),
         Lesson(
             "attention",
             "Attention by hand: the copy nobody wrote",
-            9,
+            12,
             "a hidden copy, what a trailing underscore saves, when in-place is safe and what autograd says",
             ("attention-naive", "attention-inplace", "attention-naive-training", "attention-inplace-training"),
         ),
         Lesson(
             "math",
             "The math backend: the reference path",
-            8,
-            "why it takes so many kernels, tensor cores left vacant, a mask rebuilt, safe softmax",
+            10,
+            "why it takes so many kernels, which units multiply, where the mask comes from, safe softmax",
             ("attention-naive", "attention-math"),
         ),
         Lesson(
             "fused",
-            "Efficient, flash, cuDNN: attention in a single kernel",
-            10,
-            "low occupancy on purpose, plans chosen on the CPU, transposes that are free, launch calls",
+            "Efficient, flash, cuDNN: the fused backends",
+            13,
+            "occupancy and what it is worth, a slow first call, transposes, launch calls",
             (
                 "attention-naive",
                 "attention-math",
@@ -105,7 +105,7 @@ LESSONS: Final[dict[str, Lesson]] = {
         Lesson(
             "backends",
             "GQA, decode and masks: which backend, and why",
-            8,
+            12,
             "what makes PyTorch pick a backend, what rules one out, what that costs",
             ("sdpa-causal", "sdpa-mask", "sdpa-fp32", "sdpa-gqa", "sdpa-gqa-fp32", "sdpa-decode"),
         ),
@@ -113,20 +113,20 @@ LESSONS: Final[dict[str, Lesson]] = {
             "decoder",
             "A whole decoder block: eager against SDPA",
             8,
-            "where a block's time goes, and why a faster kernel may not make a faster step",
+            "where a block's time goes, and what a faster kernel does for the step",
             ("decoder-eager", "decoder-sdpa"),
         ),
         Lesson(
             "graphs",
             "CUDA graphs, and what they hide",
-            7,
+            8,
             "what a replay saves, what a trace of it can no longer say",
             ("graph-eager", "graph-replay"),
         ),
         Lesson(
             "trust",
             "A trace you did not record",
-            8,
+            9,
             "the trust header: unlinked kernels, cold steps, cut-off files; and a checklist",
             ("stranger", "matmul-first", "attention-math"),
         ),
@@ -142,5 +142,6 @@ def chosen_lesson(name: str) -> Lesson:
     if word in LESSONS:
         return LESSONS[word]
     near = get_close_matches(word, LESSONS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the lessons are {', '.join(LESSONS)}."
+    known = f"the lessons are {', '.join(LESSONS)}, or 1 to {len(LESSONS)}."
+    hint = f"did you mean {near[0]}?" if near else known
     raise UsageError(f"there is no lesson {name!r}; {hint}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foretrace.errors import ForetraceError
-from foretrace.learn.guess import Guess, judged, read_guess, wanted
+from foretrace.learn.guess import Guess, allowed, judged, read_guess, wanted
 from foretrace.learn.lesson import Choice, Prose, Question, Try
 from foretrace.learn.show import print_answer, print_question, print_try, print_view, say
 from foretrace.units import count_text
@@ -115,7 +115,8 @@ def _typed(ask: Callable[[str], str], prompt: str) -> str:
 
 def _guess(out: Console, question: Question, ask: Callable[[str], str]) -> Guess | None:
     """A guess, however many attempts it takes; None where the person would rather see the answer."""
-    say(out, f"Your guess, {wanted(question)}. ? hints, q leaves.", style="dim", gap=False)
+    asked = f"Your guess, {wanted(question)}.{allowed(question)} Enter twice shows the answer, ? hints, q leaves."
+    say(out, asked, style="dim", gap=False)
     passing = False
     while True:
         text = _typed(ask, " > ")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from foretrace.learn.lanes import draw
@@ -90,7 +88,7 @@ def _lanes(out: Console, lanes: Lanes) -> None:
     width = min(out.width, 100)
     if lanes.title:
         out.print(Text(f" {lanes.title}", style="italic"))
-    for line in draw(lanes.recorded, lanes.step, width, quiet=lanes.quiet):
+    for line in draw(lanes.recorded, lanes.step, width, quiet=lanes.quiet, apart=lanes.apart):
         shown = Text(no_wrap=True)
         for span in line:
             shown.append(span.text, style=span.style)
@@ -104,8 +102,8 @@ def print_question(out: Console, number: int, total: int, question: Question) ->
     out.print(Text(f" Question {number} of {total}", style="bold magenta"))
     say(out, question.ask, style="bold", gap=not isinstance(question.answer, Choice))
     if isinstance(question.answer, Choice):
-        for number, option in enumerate(question.answer.options, 1):
-            say(out, f"{number})  {option}", indent=3, gap=False)
+        for at, option in enumerate(question.answer.options, 1):
+            say(out, f"{at})  {option}", indent=3, gap=False)
         out.print()
 
 
@@ -131,16 +129,14 @@ def print_lesson_title(out: Console, lesson: Lesson, total: int, made_with: str)
 def print_lessons(out: Console, lessons: list[Lesson], made_with: str) -> None:
     """The list."""
     say(out, "Guess what a trace holds, then look. No GPU is needed: the traces were " + f"{made_with}.")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(justify="right")
-    table.add_column(no_wrap=True)
-    table.add_column()
-    table.add_column(justify="right", no_wrap=True)
+    names, titles = max(len(each.name) for each in lessons), max(len(each.title) for each in lessons)
     for lesson in lessons:
-        what = Text(lesson.title, style="bold")
-        what.append(f"\n{lesson.teaches}", style="not bold dim")
-        table.add_row(f"{lesson.number}", Text(lesson.name, style="cyan"), what, f"{lesson.minutes} min")
-    out.print(Padding(table, (0, 0, 0, _INDENT), expand=False), width=_width(out))
+        line = Text(f"{'':<{_INDENT}}{lesson.number}  ")
+        line.append(f"{lesson.name:<{names}}  ", style="cyan")
+        line.append(f"{lesson.title:<{titles}}", style="bold")
+        line.append(f"  {lesson.minutes:>2} min")
+        out.print(line, soft_wrap=True)
+        say(out, lesson.teaches, style="dim", indent=len(f"{'':<{_INDENT}}{lesson.number}  ") + names + 2, gap=False)
     out.print()
     first = lessons[0].name
     say(out, f"`foretrace learn {first}` starts the first; `--answers` prints questions and answers without asking.")

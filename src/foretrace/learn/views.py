@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from foretrace.analysis.tree import Node
     from foretrace.learn.recorded import Recorded, Work
     from foretrace.names.decoded import Decoded
+    from foretrace.units import TimeScale
 
 __all__ = [
     "LEGEND",
@@ -24,6 +25,7 @@ __all__ = [
     "bound_sentence",
     "compared_grid",
     "counts_sentence",
+    "grid_scale",
     "is_compute_bound",
     "kernel_grid",
     "lanes",
@@ -37,9 +39,9 @@ __all__ = [
 ]
 
 LEGEND: Final = Prose(
-    "How to read this: ▌ begins an op, ░ is its length on the CPU, and what it calls stands below it. A letter is a "
-    "piece of device work, at its launch and where it runs. █ and ▓ take turns so that neighbors can be told apart; ▒ "
-    "is a copy or a memset. What is too short for a column gets one all the same. A dot is work of another step."
+    "How to read this: ▌ begins an op, ░ is its length on the CPU, and what it calls stands below. A letter is a piece "
+    "of device work, at its launch and where it runs. █ and ▓ take turns so that neighbors differ, ▒ is a copy or a "
+    "memset, a dot is work of another step. What is too short for a column gets one all the same."
 )
 """Under the first drawing of all."""
 LEGEND_IN_SHORT: Final = Prose(
@@ -53,35 +55,37 @@ _NAMED: Final = 26
 """A table of more activities than this is by kind instead."""
 
 
-def lanes(recorded: Recorded, title: str, *, quiet: bool = False) -> Lanes:
-    """The lanes of the step to look at; ``quiet`` shows ops that launch nothing as well."""
-    return Lanes(recorded, recorded.shown, title, quiet)
+def lanes(recorded: Recorded, title: str, *, quiet: bool = False, apart: bool = False) -> Lanes:
+    """The lanes of the step to look at; ``quiet`` and ``apart`` as in ``Lanes``."""
+    return Lanes(recorded, recorded.shown, title, quiet, apart)
 
 
-def kernel_grid(recorded: Recorded, *, whole: bool = True) -> Grid:
+def kernel_grid(recorded: Recorded, *, details: bool = True, launchers: bool = True) -> Grid:
     """Every activity of the step in launch order: letter, what it is, time, share, and the op that launched it.
 
     Args:
         recorded: the recording.
-        whole: also what is asked for later: sizes, tiles and units, shares of the time, and the ops.
+        details: sizes, tiles and units, and shares of the time; left out where they are asked for later.
+        launchers: the ops that launched; likewise.
 
     """
     works = recorded.work
     if len(works) > _NAMED:
         return role_grid(recorded)
     total = sum(work.time_ns for work in works) or 1
-    scale = time_scale(max((work.time_ns for work in works), default=0))
-    if not whole:
-        return Grid(
-            ("", "what it is", "device"),
-            tuple((work.letter, _in_short(work), scale(work.time_ns)) for work in works),
-            text=(0, 1),
-        )
-    rows = tuple(
-        (work.letter, _labelled(work), scale(work.time_ns), share_text(work.time_ns / total), launcher(work))
-        for work in works
-    )
-    return Grid(("", "what it is", "device", "share", "launched by"), rows, text=(0, 1, 4))
+    scale = grid_scale(recorded)
+    rows = []
+    for work in works:
+        row = [work.letter, _labelled(work) if details else _in_short(work), scale(work.time_ns)]
+        row += [share_text(work.time_ns / total)] * details + [launcher(work)] * launchers
+        rows.append(tuple(row))
+    headings = ("", "what it is", "device", *(("share",) * details), *(("launched by",) * launchers))
+    return Grid(headings, tuple(rows), text=(0, 1, *((len(headings) - 1,) * launchers)))
+
+
+def grid_scale(recorded: Recorded) -> TimeScale:
+    """The unit of the times in ``kernel_grid``."""
+    return time_scale(max((work.time_ns for work in recorded.work), default=0))
 
 
 def launcher(work: Work) -> str:

@@ -11,7 +11,7 @@ from foretrace.units import TimeScale, count_text, time_scale
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["and_list", "before_and_now", "counted", "one_unit", "tick", "times_text"]
+__all__ = ["and_list", "before_and_now", "counted", "one_unit", "shown_sum", "tick", "times_text"]
 
 _DIGITS: Final = 10_000
 """A time is not written with more digits than this before the point."""
@@ -50,3 +50,8 @@ def before_and_now(before: float, now: float) -> str:
     """``85.0 us before, 211.0 us now``: two times in one unit."""
     scale = one_unit(before, now)
     return f"{scale(before)} before, {scale(now)} now"
+
+
+def shown_sum(times_ns: Iterable[float], scale: TimeScale) -> float:
+    """The sum of some times as a table in this unit shows them, so that its rows add up to what a sentence says."""
+    return sum(round(time / scale.divisor, scale.decimals) for time in times_ns) * scale.divisor

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from foretrace.learn.lesson import Block, Choice, Code, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
 from foretrace.learn.recorded import launched
-from foretrace.learn.views import counts_sentence, kernel_grid, lanes
-from foretrace.learn.words import and_list, before_and_now, counted, tick
+from foretrace.learn.views import LEGEND_IN_SHORT, annotated_sentence, counts_sentence, kernel_grid, lanes
+from foretrace.learn.words import and_list, before_and_now, counted, one_unit, tick
 from foretrace.report.escape import plain
 from foretrace.report.roofline_text import rate_text
 from foretrace.units import bytes_text, share_text, time_text
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["build"]
 
 _ALLOWED = (
-    "yes: the backward pass needs nothing that it overwrites",
-    "no: autograd raises an error",
+    "it runs: the backward pass needs nothing that is overwritten",
+    "autograd raises an error",
 )
 _S = 1e9
+_FAST = 0.7
+"""From this share of the card's bandwidth on, a copy is as fast as copies are."""
 
 
 def build(shelf: Shelf) -> list[Block]:
@@ -36,7 +38,10 @@ def build(shelf: Shelf) -> list[Block]:
             "made beforehand."
         ),
         Code(source("attention", "naive")),
-        Prose(f"q, k and v are {_sizes(dims)}: batch, heads, length, head dimension. No gradients are kept."),
+        prose(
+            f"q, k and v are {_sizes(dims)}: batch, heads, length, head dimension. No gradients are kept.",
+            annotated_sentence(naive),
+        ),
         _how_many(naive),
         *_which_copies(naive),
         *_how_large(naive),
@@ -68,6 +73,7 @@ def _copies(recorded: Recorded) -> list[Work]:
 def _how_many(naive: Recorded) -> Question:
     both = naive.kernels + naive.memcpys
     lines = [op for op in naive.top_ops if launched(op)]
+    scale = one_unit(naive.device_ns, naive.cpu_ns)
     return Question(
         key="kernels",
         about="kernels of attention written out",
@@ -88,14 +94,14 @@ def _how_many(naive: Recorded) -> Question:
                 * bool(naive.memcpys)
             ),
         ),
-        look=(lanes(naive, "attention written out"), kernel_grid(naive)),
+        look=(kernel_grid(naive, details=False, launchers=False),),
         because=(
             prose(
                 f"A step launches {counts_sentence(naive)}, in {counted(len(lines), 'op')} that the code calls.",
-                f"They take {time_text(naive.device_ns)} on the device, while the CPU is done after "
-                f"{time_text(naive.cpu_ns)}: it runs ahead, and the device works off the queue."
+                f"They take {scale(naive.device_ns)} on the device, while the CPU is done after "
+                f"{scale(naive.cpu_ns)}: it runs ahead, and the device works off the queue."
                 if naive.cpu_ns < naive.device_ns
-                else f"They take {time_text(naive.device_ns)} on the device.",
+                else f"They take {scale(naive.device_ns)} on the device.",
             ),
         ),
     )
@@ -108,20 +114,24 @@ def _which_copies(naive: Recorded) -> list[Question]:
         return []
     copy = copies[0]
     chain = ", which calls ".join(tick(name) for name in copy.path[1:])
+    inner = next((op.name for op in naive.ops if op.name == f"{copy.top}_"), "")
+    copiers = {work.top for work in copies}
+    others = [name for name in names if name not in copiers]
     return [
         Question(
             key="copies",
             about="the op that copies",
             ask=f"A copy is among them ({copy.letter}), and no line of the code asks for it. Which op makes it?",
-            hint="Which op promises to leave its input as it was?",
+            hint="Which op could be built from its own in-place form?",
             answer=Choice(tuple(plain(name) for name in names), names.index(copy.top)),
-            look=(),
+            look=(lanes(naive, "attention written out"), LEGEND_IN_SHORT),
             because=(
                 prose(
                     f"{tick(copy.top)} calls {chain}, and that launches {copy.letter}." if chain else "",
-                    "Without the underscore the op must not touch its input, so it copies it first and then runs the "
-                    "in-place op on the copy."
-                    if copy.top.endswith("masked_fill")
+                    f"Then it calls {tick(inner)}, its in-place form, on the copy." if inner else "",
+                    f"An op without an underscore need not do that: {and_list(tick(name) for name in others)} read "
+                    "their input and write a new output, without a copy. Only this op is built from its in-place form."
+                    if inner and len(others) > 1
                     else "",
                 ),
             ),
@@ -138,7 +148,8 @@ def _how_large(naive: Recorded) -> list[Question]:
     dims = naive.dims(copy.top)
     rate = 2 * moved / copy.time_ns * _S
     peaks = naive.roofline.peaks
-    of_peak = f", {share_text(rate / peaks.bytes_per_s)} of the card's bandwidth" if peaks and peaks.bytes_per_s else ""
+    share = rate / peaks.bytes_per_s if peaks and peaks.bytes_per_s else 0
+    of_peak = f", {share_text(share)} of the card's bandwidth" if share else ""
     return [
         Question(
             key="bytes",
@@ -151,7 +162,8 @@ def _how_large(naive: Recorded) -> list[Question]:
                 prose(
                     f"It copies the scores, {_sizes(dims)} in bf16: {bytes_text(moved)}." if dims else "",
                     f"That takes {time_text(copy.time_ns)}, because every byte is read and written: "
-                    f"{rate_text(rate, 'B')}{of_peak}. The copy is as fast as a copy can be; it is only not needed.",
+                    f"{rate_text(rate, 'B')}{of_peak}.",
+                    "The copy is about as fast as a copy can be; it is only not needed." if share > _FAST else "",
                 ),
             ),
         )
@@ -171,8 +183,8 @@ def _what_it_saves(naive: Recorded, inplace: Recorded, shelf: Shelf) -> list[Que
     copied = sum(work.time_ns for work in copies)
     alike = gone > 0 and abs(copied - saved) < copied / 10
     weight = (
-        "Peak memory is the same, because another step of the formula needs as much anyway: what is saved is traffic, "
-        "not space."
+        f"Peak memory is the same, {bytes_text(peaks[0])}: the line that scales also holds its input and its output at "
+        "the same time. What is saved is traffic, not space."
         if peaks[0] is not None and peaks[0] == peaks[1]
         else f"Peak memory falls from {bytes_text(peaks[0])} to {bytes_text(peaks[1])}."
         if peaks[0] is not None and peaks[1] is not None and peaks[1] < peaks[0]
@@ -185,14 +197,14 @@ def _what_it_saves(naive: Recorded, inplace: Recorded, shelf: Shelf) -> list[Que
             key="saved",
             about="device time that the underscore saves",
             ask="What share of a step's device time does the underscore save?",
-            hint="You know the copy's time from the table above.",
-            answer=Number(saved / naive.device_ns, "share", within=1.6),
+            hint="You know the times of the copy and of the step.",
+            answer=Number(saved / naive.device_ns, "share", within=1.5, most=1),
             look=(lanes(inplace, "masked in place"), kernel_grid(inplace)),
             because=(
                 prose(
                     told,
                     f"A step on the device: {before_and_now(naive.device_ns, inplace.device_ns)}. "
-                    + ("All of it is the copy." if alike else ""),
+                    + ("That is the copy." if alike else ""),
                     weight,
                 ),
             ),
@@ -208,7 +220,7 @@ def _training(shelf: Shelf) -> list[Block]:
         blocks.append(_is_it_allowed(naive, inplace, refused, shelf.about.notes.gradient_difference))
     message = shelf.about.notes.autograd
     if message is not None:
-        blocks.append(_what_autograd_says(message))
+        blocks += _what_autograd_says(message)
     return blocks
 
 
@@ -216,28 +228,29 @@ def _is_it_allowed(
     naive: Recorded, inplace: Recorded | None, refused: str | None, difference: float | None
 ) -> Question:
     left = [] if inplace is None else _copies(inplace)
-    owners = list(dict.fromkeys(next((name for name in work.path if "Backward" in name), work.top) for work in left))
+    owners = list(dict.fromkeys(_backward(work) for work in left))
     return Question(
         key="training",
         about="masking in place in training",
-        ask="Is the underscore allowed in training, too, with gradients kept?",
+        ask="Is the underscore allowed in training too, where gradients are kept?",
         hint="What does the backward pass of each line need: its input, its output, or neither?",
         answer=Choice(_ALLOWED, 1 if inplace is None else 0),
-        look=(() if inplace is None else (lanes(inplace, "forward and backward, masked in place"),)),
+        look=(() if inplace is None else (lanes(inplace, "forward and backward, masked in place", apart=True),)),
+        tried=True,
         because=(
             prose(
                 f"It raised: {refused}"
                 if inplace is None
-                else f"It ran{_gradients(difference)}. The line before multiplies by a number, and the backward of "
-                "that needs the number only, not the product; the backward of the mask needs the mask.",
+                else f"It ran{_gradients(difference)}. The line before multiplies by a number: its backward needs that "
+                "number, not the product. The backward of the mask needs the mask.",
                 ""
                 if inplace is None
-                else f"Copies in a step: {naive.memcpys:g} before, {inplace.memcpys:g} now"
+                else f"Copies in a step: {naive.memcpys:g} before, {inplace.memcpys:g} now."
                 + (
-                    f"; what is left is under {and_list(tick(name) for name in owners)}: the gradient is masked out of "
-                    "place as well, and no underscore of yours reaches there."
+                    f" What is left belongs to the backward pass: {and_list(tick(name) for name in owners)} masks the "
+                    "gradient out of place, and no line of your code decides that."
                     if left
-                    else "."
+                    else ""
                 ),
             ),
         ),
@@ -252,35 +265,48 @@ def _gradients(difference: float | None) -> str:
     return f", and the gradients differ by {difference:.1e} at most"
 
 
-def _what_autograd_says(message: str) -> Question:
-    return Question(
-        key="autograd",
-        about="writing over softmax's output in training",
-        ask="And in place on the output of softmax? The function below multiplies the weights in place.",
-        hint="The backward of softmax is computed from its output.",
-        answer=Choice(_ALLOWED, 1),
-        look=(Code(source("attention", "overwritten")),),
-        because=(
-            Prose("Autograd says:"),
-            Code(
-                message.replace(": [", ":\n[").replace(", is at", ",\nis at").replace("; expected", ";\nexpected"), ""
-            ),
-            Prose(
-                "Each tensor counts how often it was written in place, and autograd remembers the count of what it "
-                "saved. Softmax saved its output, so writing over it is noticed when the backward pass begins: an "
-                "error, never a wrong gradient. In place is safe on what no op saved. Ops that save their output are "
-                "softmax, sigmoid, tanh, exp, relu; ops that save their inputs are products of tensors."
+def _backward(work: Work) -> str:
+    """The backward op that launched it, as autograd names it."""
+    names = [name for name in work.path if "Backward" in name]
+    return names[-1] if names else work.top
+
+
+def _what_autograd_says(message: str) -> list[Block]:
+    return [
+        Prose("And a line further down, in place on the output of softmax:"),
+        Code(source("attention", "overwritten")),
+        Question(
+            key="autograd",
+            about="writing over softmax's output in training",
+            ask="Does that run?",
+            hint="The backward of softmax is computed from its output.",
+            answer=Choice(_ALLOWED, 1),
+            tried=True,
+            look=(),
+            because=(
+                Prose("Autograd says:"),
+                Code(
+                    message.replace(": [", ":\n[").replace(", is at", ",\nis at").replace("; expected", ";\nexpected"),
+                    "",
+                ),
+                Prose(
+                    "Each tensor counts how often it was written in place, and autograd notes the count of what it "
+                    "saves. Softmax saved its output; when its backward begins, the count is another. So it is an "
+                    "error, never a wrong gradient. In place is safe on what no op saved: softmax, sigmoid, tanh, exp "
+                    "and relu save their output, a product of tensors saves its inputs."
+                ),
             ),
         ),
-    )
+    ]
 
 
 def _recap(naive: Recorded, inplace: Recorded | None) -> Prose:
     copies = _copies(naive)
     if inplace is None or not copies or inplace.device_ns >= naive.device_ns:
-        return Prose("What to take along: an op without an underscore owes you its input unchanged.")
+        return Prose("What to take along: the trace shows which op copies, and the code need not.")
     return prose(
         f"What to take along: the trailing underscore saved a copy of {bytes_text(copies[0].bytes or 0)}, which is "
         f"{share_text(1 - inplace.device_ns / naive.device_ns)} of the step, and no kernel.",
-        "An op without an underscore owes you its input unchanged, and pays for that with a copy.",
+        "Most ops without an underscore write a new output and copy nothing; a few copy their input first. The trace "
+        "shows which.",
     )

@@ -119,7 +119,7 @@ def build(shelf: Shelf) -> list[Block]:
         ),
         Try(
             "Ask for a call of your own model, with its shapes, on the card it will run on.",
-            "foretrace why --q 4,32,1024,128 --k 4,8,1024,128 --gqa --causal --dtype fp32 --gpu A100",
+            "foretrace why --q 4,32,1024,128 --k 4,8,1024,128 --gqa --causal --dtype fp32 --gpu A100 --torch 2.11",
         ),
     ]
     return blocks
@@ -160,7 +160,7 @@ def _which(case: _Case, recorded: Recorded, shelf: Shelf) -> Question | None:
         ask=case.ask,
         hint="Ask of each backend: does it take this dtype, this mask, these head counts?",
         answer=Choice(BACKENDS, BACKENDS.index(call.ran)),
-        look=(Grid(("backend", "", "why"), verdicts, text=(0, 1, 2)),) if verdicts else (),
+        look=(Grid(("backend", "here", "why"), verdicts, text=(0, 1, 2)),) if verdicts else (),
         because=(
             prose(
                 plain(call.text),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from foretrace.analysis.attention_backend import attention_path
 from foretrace.learn.lesson import Block, Choice, Code, Grid, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
-from foretrace.learn.views import bound_sentence, counts_sentence, lanes, role_grid
-from foretrace.learn.words import before_and_now, counted, tick, times_text
+from foretrace.learn.views import (
+    LEGEND_IN_SHORT,
+    annotated_sentence,
+    bound_sentence,
+    compared_grid,
+    counts_sentence,
+    lanes,
+    role_grid,
+)
+from foretrace.learn.words import before_and_now, counted, one_unit, tick, times_text
 from foretrace.units import share_text, time_scale, time_text
 
 if TYPE_CHECKING:
@@ -34,6 +43,7 @@ def build(shelf: Shelf) -> list[Block]:
             "written out as models do it, then left to SDPA. Everything else is the same code."
         ),
         Code(source("decoder", "eager_attention", "sdpa_attention")),
+        prose(annotated_sentence(eager)),
         _how_many(eager),
         *_where_the_time_goes(eager),
         _how_much_less(eager, sdpa),
@@ -51,7 +61,8 @@ def build(shelf: Shelf) -> list[Block]:
 
 
 def _how_many(eager: Recorded) -> Question:
-    tiny = [work for work in eager.kernel_work if work.time_ns < 10_000]  # noqa: PLR2004 - about what a launch takes
+    usual = _launch_ns(eager)
+    tiny = [work for work in eager.kernel_work if work.time_ns < usual]
     return Question(
         key="kernels",
         about="kernels of an eager block",
@@ -60,17 +71,24 @@ def _how_many(eager: Recorded) -> Question:
         answer=Number(eager.kernels, within=1.5),
         recording=eager.name,
         metric="kernels",
-        look=(lanes(eager, "the eager block"), role_grid(eager)),
+        look=(lanes(eager, "the eager block"), LEGEND_IN_SHORT, role_grid(eager)),
         because=(
             prose(
                 f"A step launches {counts_sentence(eager)}.",
-                f"{counted(len(tiny), 'kernel')} of a step {'runs' if len(tiny) == 1 else 'run'} for less than "
-                f"{time_text(10_000)}, about as long as a launch takes on the CPU."
+                f"{counted(len(tiny), 'kernel')} of a step {'runs' if len(tiny) == 1 else 'run'} for less time than a "
+                f"launch takes on the CPU ({time_text(usual)}, the median)."
                 if tiny
                 else "",
             ),
         ),
     )
+
+
+def _launch_ns(recorded: Recorded) -> float:
+    """What a launch of the step takes on the CPU, the median."""
+    rows = recorded.trace.rows
+    calls = {int(recorded.trace.activities.launch[work.at]) for work in recorded.work}
+    return median(int(rows.dur[call]) for call in calls)
 
 
 def _time(works: list[Work]) -> int:
@@ -101,7 +119,7 @@ def _where_the_time_goes(eager: Recorded) -> list[Question]:
             ask="Which part of the eager block takes the most time on the device?",
             hint="Most of the arithmetic is in the linear layers. Is most of the time?",
             answer=Choice(_PARTS, times.index(max(times))),
-            look=(Grid(("part", "activities", "device", ""), rows),),
+            look=(Grid(("part", "activities", "device", "share"), rows),),
             because=(
                 prose(
                     f"Attention takes {share_text(times[1] / total)}; of that, its products take only "
@@ -144,31 +162,18 @@ def _does_the_step_follow(eager: Recorded, sdpa: Recorded) -> Question:
     device, period = eager.device_ns / sdpa.device_ns, eager.period_ns / sdpa.period_ns
     # As much: at least half of what was won on the device, on the scale of what was won.
     follows = period - 1 >= (device - 1) / 2
-    waits = [sdpa] if sdpa.bound != "device" else []
+    waits = sdpa.bound != "device"
+    scale = one_unit(eager.period_ns, sdpa.period_ns)
     return Question(
         key="period",
         about="whether the step gets faster by as much",
         ask=f"On the device the block got {times_text(device)} as fast. Does the step, as you would time it, follow?",
         hint="Compare device time and CPU time of a step, before and now.",
         answer=Choice(_FASTER, 0 if follows else 1),
-        look=(
-            Grid(
-                ("", "device", "CPU", "period", "busy"),
-                tuple(
-                    (
-                        name,
-                        time_text(each.device_ns),
-                        time_text(each.cpu_ns),
-                        time_text(each.period_ns),
-                        share_text(each.busy_share),
-                    )
-                    for name, each in (("eager", eager), ("SDPA", sdpa))
-                ),
-            ),
-        ),
+        look=(compared_grid({"eager": eager, "SDPA": sdpa}),),
         because=(
             prose(
-                f"The period went from {time_text(eager.period_ns)} to {time_text(sdpa.period_ns)}, "
+                f"The period, from step to step, went from {scale(eager.period_ns)} to {scale(sdpa.period_ns)}, "
                 f"{times_text(period)} as fast.",
                 bound_sentence(sdpa),
                 "From here on fewer launches help, not faster kernels: compile the block, or capture it in a CUDA "

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
+from foretrace.learn.cold import cpu_parts
 from foretrace.learn.lesson import Block, Choice, Code, Grid, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
 from foretrace.learn.recorded import launched
-from foretrace.learn.views import counts_sentence, kernel_grid, lanes
-from foretrace.learn.words import and_list, counted, tick, times_text
+from foretrace.learn.views import (
+    LEGEND_IN_SHORT,
+    annotated_sentence,
+    counts_sentence,
+    kernel_grid,
+    lanes,
+    op_grid,
+    step_grid,
+)
+from foretrace.learn.words import and_list, counted, one_unit, tick, times_text
 from foretrace.report.escape import plain
 from foretrace.report.roofline_text import rate_text
 from foretrace.units import share_text, time_scale, time_text
@@ -22,6 +32,8 @@ _NAMES: Final = {"attention-efficient": "efficient", "attention-flash": "flash",
 _SDPA: Final = "aten::scaled_dot_product_attention"
 _LOW_PCT: Final = 50
 """Below this occupancy people begin to worry."""
+_NEAR_PEAK: Final = 0.7
+"""From this share of the card's peak on, there is little left to win."""
 _WHERE: Final = ("on the device: the kernel is slower at first", "on the CPU, before the launch")
 
 
@@ -39,12 +51,13 @@ def build(shelf: Shelf) -> list[Block]:
             "never written to memory."
         ),
         Code(source("fused", "attention")),
-        _how_many(some, naive),
+        prose(annotated_sentence(some)),
+        _how_many(some, naive, next(name for name, recorded in found.items() if recorded is some)),
     ]
     if len(found) > 1:
         blocks.append(_which_is_fastest(found, naive, shelf.get("attention-math")))
     if "flash" in found:
-        blocks += _how_full(found["flash"], naive)
+        blocks += _how_full(found, naive)
     first, cudnn = shelf.get("attention-cudnn-first"), found.get("cudnn")
     if first is not None and len(first.steps) > 1:
         blocks.append(_where_the_first_call_goes(first))
@@ -66,17 +79,17 @@ def _attention(recorded: Recorded) -> Work | None:
     return max(recorded.kernel_work, key=lambda work: work.time_ns, default=None)
 
 
-def _how_many(some: Recorded, naive: Recorded) -> Question:
+def _how_many(some: Recorded, naive: Recorded, name: str) -> Question:
     return Question(
         key="kernels",
         about="kernels of a fused backend",
-        ask=f"By hand it took {counted(naive.kernels, 'kernel')}. How many does the flash backend launch for a call?",
+        ask=f"By hand it took {counted(naive.kernels, 'kernel')}. How many does the {name} backend launch for a call?",
         hint="Between the kernels of the code by hand, the scores go to memory and come back.",
         answer=Number(some.kernels),
         recording=some.name,
         metric="kernels",
         near=(),
-        look=(lanes(some, "a fused backend"), kernel_grid(some)),
+        look=(lanes(some, f"the {name} backend"), LEGEND_IN_SHORT, kernel_grid(some)),
         because=(
             prose(
                 f"A step launches {counts_sentence(some)}.",
@@ -93,17 +106,8 @@ def _which_is_fastest(found: dict[str, Recorded], naive: Recorded, math: Recorde
     scale = time_scale(max(recorded.device_ns for recorded in everything.values()))
     rows = []
     for name, recorded in everything.items():
-        work = _attention(recorded)
-        full = None if work is None or name not in found else recorded.occupancy(work)
-        rows.append(
-            (
-                name,
-                f"{recorded.kernels:g}",
-                scale(recorded.device_ns),
-                times_text(naive.device_ns / recorded.device_ns).replace(" times", "x"),
-                "" if full is None else f"{full.theoretical_pct:g} %, {full.limiter.replace('_', ' ')}",
-            )
-        )
+        speed = times_text(naive.device_ns / recorded.device_ns).replace(" times", "x")
+        rows.append((name, f"{recorded.kernels:g}", scale(recorded.device_ns), speed))
     words = _how_built(found, best)
     roof = found[best].roof(_SDPA)
     return Question(
@@ -112,7 +116,7 @@ def _which_is_fastest(found: dict[str, Recorded], naive: Recorded, math: Recorde
         ask=f"{and_list(names)} all do it that way. Which is the fastest here?",
         hint="The kernels were built for different generations of cards.",
         answer=Choice(names, names.index(best)),
-        look=(Grid(("", "kernels", "device", "speed", "occupancy"), tuple(rows), text=(0, 4)),),
+        look=(Grid(("", "kernels", "device", "speed"), tuple(rows)),),
         because=(
             prose(
                 words,
@@ -141,80 +145,133 @@ def _how_built(found: dict[str, Recorded], best: str) -> str:
     return told
 
 
-def _how_full(flash: Recorded, naive: Recorded) -> list[Question]:
+def _how_full(found: dict[str, Recorded], naive: Recorded) -> list[Question]:
+    flash = found["flash"]
     work = _attention(flash)
     full = None if work is None else flash.occupancy(work)
     if work is None or full is None:
         return []
-    fuller = [
-        (other, share)
-        for other in naive.kernel_work
-        if (share := naive.occupancy(other)) is not None and share.theoretical_pct > full.theoretical_pct
-    ]
-    busy = max(fuller, key=lambda pair: pair[1].theoretical_pct, default=None)
-    roof = flash.roof(_SDPA)
-    contrast = (
-        f"Compare {tick(busy[0].short)} of the code by hand: {busy[1].theoretical_pct:g} % occupancy, and it alone "
-        f"takes {time_text(busy[0].time_ns)}, where flash does everything in {time_text(flash.device_ns)}."
-        if busy is not None and busy[0].time_ns > flash.device_ns
-        else ""
-    )
     low = full.theoretical_pct < _LOW_PCT
     return [
         Question(
             key="occupancy",
             about="occupancy of the flash kernel",
             ask="What share of an SM's warps does the flash kernel keep resident?",
-            hint="A tile of queries, the running sums and the output so far live in the registers of its threads.",
-            answer=Number(full.theoretical_pct / 100, "share", within=1.5),
-            look=(),
+            hint="It keeps a tile of queries, their sums and a part of the scores in registers.",
+            answer=Number(full.theoretical_pct / 100, "share", within=1.5, most=1),
+            look=(_achievements(found),),
             because=(
-                prose(
-                    full.explanation,
-                ),
-                prose(
-                    "Is that bad? Occupancy counts warps that could step in while others wait. A kernel that streams "
-                    "through memory needs many of them, because its warps wait all the time. This one waits little: "
-                    "its data lies in registers already, and the registers are what the warps are given up for."
-                    if low
-                    else "",
-                    contrast,
-                    f"Judge a kernel by what it achieves, here {rate_text(roof.achieved_flops_per_s, 'FLOP')}, and "
-                    "not by how full it keeps the SM."
-                    if roof is not None and roof.achieved_flops_per_s
-                    else "Judge a kernel by what it achieves, and not by how full it keeps the SM.",
-                ),
+                Prose(full.explanation),
+                *((prose(_is_it_bad(full.limiter), _fuller(naive, flash, full.theoretical_pct)),) if low else ()),
+                prose(_by_occupancy(found), _by_peak(found)),
             ),
         )
     ]
 
 
+def _achievements(found: dict[str, Recorded]) -> Grid:
+    """What each fused kernel is built from, how full it keeps the SM, and what it achieves."""
+    rows = []
+    for name, recorded in found.items():
+        work = _attention(recorded)
+        full, roof = None if work is None else recorded.occupancy(work), recorded.roof(_SDPA)
+        rate = roof.achieved_flops_per_s if roof is not None else None
+        share = roof.share_of_peak if roof is not None else None
+        rows.append(
+            (
+                name,
+                (work.decoded.instruction or "-") if work is not None else "-",
+                "-" if full is None else f"{full.theoretical_pct:g} %, {full.limiter.replace('_', ' ')}",
+                "-" if not rate else rate_text(rate, "FLOP"),
+                "-" if share is None else share_text(share),
+            )
+        )
+    return Grid(("", "multiplies with", "occupancy", "achieved", "of peak"), tuple(rows), text=(0, 1, 2))
+
+
+def _is_it_bad(limiter: str) -> str:
+    where = "registers" if limiter == "registers" else "shared memory"
+    return (
+        "Is that bad? Occupancy counts warps that could step in while others wait. A kernel that streams through "
+        f"memory needs many of them. This one keeps its tile in {where}: there is room for few warps, and each has "
+        "much to compute before it waits again."
+    )
+
+
+def _fuller(naive: Recorded, flash: Recorded, pct: float) -> str:
+    """A kernel of the code by hand that fills the SM and takes longer alone than flash for everything."""
+    slower = [
+        (work, share.theoretical_pct)
+        for work in naive.kernel_work
+        if (share := naive.occupancy(work)) is not None
+        and share.theoretical_pct > pct
+        and work.time_ns > flash.device_ns
+    ]
+    if not slower:
+        return ""
+    work, most = max(slower, key=lambda pair: pair[1])
+    scale = one_unit(work.time_ns, flash.device_ns)
+    return (
+        f"In the code by hand, {tick(work.short)} has {most:g} % occupancy and takes {scale(work.time_ns)}; flash "
+        f"does everything in {scale(flash.device_ns)}."
+    )
+
+
+def _by_occupancy(found: dict[str, Recorded]) -> str:
+    """Whether occupancy puts the fused kernels in the order of their speed."""
+    pcts = {}
+    for name, recorded in found.items():
+        work = _attention(recorded)
+        full = None if work is None else recorded.occupancy(work)
+        if full is not None:
+            pcts[name] = full.theoretical_pct
+    full_first = sorted(pcts, key=lambda name: -pcts[name])
+    fast_first = sorted(pcts, key=lambda name: found[name].device_ns)
+    if len(pcts) < 2 or full_first == fast_first:  # noqa: PLR2004 - an order needs two
+        return "Judge a kernel by what it achieves, and not by how full it keeps the SM."
+    return (
+        f"By occupancy the order is {', '.join(full_first)}; by speed it is {', '.join(fast_first)}. Judge a kernel by "
+        "what it achieves, and not by how full it keeps the SM."
+    )
+
+
+def _by_peak(found: dict[str, Recorded]) -> str:
+    """How far the fastest is from the peak, so that nobody takes the rates for good ones."""
+    best = min(found, key=lambda name: found[name].device_ns)
+    roof = found[best].roof(_SDPA)
+    if roof is None or not roof.share_of_peak or roof.share_of_peak > _NEAR_PEAK:
+        return ""
+    return (
+        f"All are far from the card's peak: even {best} reaches {share_text(roof.share_of_peak)} of it, and the trace "
+        "does not say why not more."
+    )
+
+
 def _where_the_first_call_goes(first: Recorded) -> Question:
-    start, *later = first.steps
-    middle = sorted(later, key=lambda step: step.cpu_time_ns)[len(later) // 2]
-    cpu, device = start.cpu_time_ns - middle.cpu_time_ns, start.device_time_ns - middle.device_time_ns
+    start, usual = first.steps[0], first.later_cpu_ns
+    later = median(step.device_time_ns for step in first.steps[1:])
+    cpu, device = start.cpu_time_ns - usual, start.device_time_ns - later
+    scale, on_device = one_unit(start.cpu_time_ns, usual), one_unit(start.device_time_ns, later)
+    parts = cpu_parts(first, 0)
+    op, silent = parts.silent[0] if parts.silent else ("", 0)
     return Question(
         key="plan",
         about="where a new shape's first cuDNN call loses its time",
-        ask=f"cuDNN at a shape it has not seen: the first step takes {time_text(start.cpu_time_ns)} from begin to end, "
-        f"the next ones {time_text(middle.cpu_time_ns)}. Where does the difference go?",
+        ask=f"cuDNN at a shape it has not seen: the first step takes {scale(start.cpu_time_ns)} on the CPU, the median "
+        f"of the later ones is {scale(usual)}. Where does the difference go?",
         hint="Compare the device times of the steps.",
         answer=Choice(_WHERE, 1 if cpu > device else 0),
-        look=(
-            Grid(
-                ("step", "CPU", "device"),
-                tuple(
-                    (f"{number}", time_text(step.cpu_time_ns), time_text(step.device_time_ns))
-                    for number, step in enumerate(first.steps, 1)
-                ),
-            ),
-        ),
+        look=(step_grid(first.steps),),
         because=(
             prose(
-                f"The device works {time_text(start.device_time_ns)} in the first step and "
-                f"{time_text(middle.device_time_ns)} in a later one; the CPU is where the rest goes.",
-                "cuDNN picks an execution plan for each new shape, on the CPU, and keeps it. With lengths that change "
-                "from call to call, it does so again and again.",
+                f"The device works {on_device(start.device_time_ns)} in the first step and {on_device(later)} in a "
+                "later one (their median).",
+                f"On the CPU, {scale(silent)} pass inside {tick(op)} without any call that is recorded, before the "
+                "kernel is launched."
+                if silent > start.cpu_time_ns / 2
+                else "",
+                "cuDNN chooses an execution plan for each new shape, on the CPU, and keeps it. With lengths that "
+                "change from call to call, it does so again and again.",
             ),
         ),
     )
@@ -231,11 +288,11 @@ def _what_transposes_cost(flash: Recorded, cudnn: Recorded) -> list[Question]:
         Question(
             key="transposes",
             about="kernels that flash's transposes launch",
-            ask=f"In flash's op tree stand {counted(len(mine), 'transpose')}: it wants [batch, length, heads, dim]. "
-            "How many kernels do they launch?",
+            ask=f"Flash wants [batch, length, heads, dim], so its path calls {counted(len(mine), 'transpose')}. How "
+            "many kernels do they launch?",
             hint="The lesson about linear layers had a transpose, too.",
             answer=Number(kernels),
-            look=(lanes(flash, "flash, all ops", quiet=True),),
+            look=(op_grid(mine),),
             because=(
                 prose(
                     "A transpose is a view: other strides over the same memory. The kernel takes strides, and reads "
@@ -267,13 +324,14 @@ def _which_call_launches(flash: Recorded, cudnn: Recorded) -> list[Question]:
             look=(kernel_grid(cudnn),),
             because=(
                 prose(
-                    f"{tick(other.launch)}, a call of the driver's, not of the runtime's: cuDNN generates its kernel "
-                    "for the plan and loads it itself, and newer kernels need launch attributes (clusters, say) that "
+                    f"{tick(other.launch)} is a call of the driver, the layer below the runtime (calls of the one "
+                    "begin with `cu`, of the other with `cuda`). cuDNN generates its kernel for the plan and loads it "
+                    "itself; and newer kernels need launch attributes, such as clusters, that "
                     f"{tick(one.launch)} has no room for."
                     if other.launch.startswith("cu") and not other.launch.startswith("cuda")
                     else f"{tick(other.launch)}, a call of the runtime's.",
-                    "A tool with a fixed list of launch calls loses such kernels. foretrace takes for a launch what "
-                    "device activity points to.",
+                    "A tool with a fixed list of launch calls loses such kernels. To foretrace any call is a launch "
+                    "whose id a kernel carries.",
                 ),
             ),
         )
@@ -290,9 +348,11 @@ def _recap(found: dict[str, Recorded], naive: Recorded) -> list[Block]:
         prose(
             f"What to take along: {best} is {times_text(naive.device_ns / recorded.device_ns)} as fast as the code by "
             "hand, first of all because the scores never go to memory.",
-            "Its low occupancy is the price of a tile that stays in registers, and a fair one." if low else "",
-            f"It is so short that the CPU shows: a step takes {time_text(recorded.period_ns)}, and the device is busy "
-            f"{share_text(recorded.busy_share)} of it."
+            "Low occupancy is no fault by itself: it is what a tile in registers costs. Look at what is achieved."
+            if low
+            else "",
+            f"The kernel is so short that the CPU shows: a step takes {time_text(recorded.period_ns)}, and the device "
+            f"is busy {share_text(recorded.busy_share)} of it."
             if recorded.bound != "device"
             else "",
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Prose, Question, Try, prose
+from foretrace.learn.lesson import Block, Choice, Code, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
-from foretrace.learn.views import bound_sentence, counts_sentence, lanes, role_grid
-from foretrace.learn.words import and_list, before_and_now, counted, tick, times_text
+from foretrace.learn.views import LEGEND_IN_SHORT, bound_sentence, compared_grid, counts_sentence, lanes, role_grid
+from foretrace.learn.words import and_list, before_and_now, counted, one_unit, tick, times_text
 from foretrace.report.escape import plain
-from foretrace.units import share_text, time_text
+from foretrace.units import share_text
 
 if TYPE_CHECKING:
     from foretrace.learn.recorded import Recorded, Shelf
@@ -21,7 +21,7 @@ _STILL: Final = (
     "which kernels ran, in which order, and how long",
     "how long the CPU took to prepare each kernel",
 )
-_HELPS: Final = ("the CPU is the bound", "the device is the bound")
+_HELPS: Final = ("while the device waits for the CPU", "while the device is busy all the time")
 
 
 def build(shelf: Shelf) -> list[Block]:
@@ -29,8 +29,8 @@ def build(shelf: Shelf) -> list[Block]:
     eager, replay = shelf["graph-eager"], shelf["graph-replay"]
     return [
         Prose(
-            "When the CPU is the bound, launch less. A CUDA graph records a step's kernels once and replays them "
-            "together. Here is a decoding step, launched kernel by kernel and then replayed."
+            "A CUDA graph records a step's kernels once and then replays them together. Here is a decoding step, "
+            "launched kernel by kernel, and then replayed."
         ),
         Code(source("graphs", "decode_step", "captured")),
         _how_many_launches(eager, replay),
@@ -68,10 +68,10 @@ def _how_many_launches(eager: Recorded, replay: Recorded) -> Question:
                 * (_launches(eager) != _launches(replay))
             ),
         ),
-        look=(lanes(eager, "launched one by one"), lanes(replay, "replayed"), role_grid(replay)),
+        look=(lanes(eager, "launched one by one"), LEGEND_IN_SHORT, lanes(replay, "replayed"), role_grid(replay)),
         because=(
             prose(
-                f"{calls} launches {counts_sentence(replay)}; all of them carry the same correlation.",
+                f"{calls} launches {counts_sentence(replay)}; all of them carry the id of that call.",
                 f"Launched one by one it was {counts_sentence(eager)}.",
             ),
         ),
@@ -85,22 +85,8 @@ def _how_much_faster(eager: Recorded, replay: Recorded) -> Question:
         about="a step's period, one by one over replayed",
         ask="How many times faster is a step then, from one to the next?",
         hint=f"Launched one by one, the device was busy {share_text(eager.busy_share)} of the time.",
-        answer=Number(ratio, "times", within=1.6),
-        look=(
-            Grid(
-                ("", "device", "CPU", "period", "busy"),
-                tuple(
-                    (
-                        name,
-                        time_text(each.device_ns),
-                        time_text(each.cpu_ns),
-                        time_text(each.period_ns),
-                        share_text(each.busy_share),
-                    )
-                    for name, each in (("one by one", eager), ("replayed", replay))
-                ),
-            ),
-        ),
+        answer=Number(ratio, "times", within=1.5),
+        look=(compared_grid({"one by one": eager, "replayed": replay}),),
         because=(
             prose(
                 f"The CPU side of a step: {before_and_now(eager.cpu_ns, replay.cpu_ns)}. The period: "
@@ -142,6 +128,7 @@ def _what_is_hidden(replay: Recorded) -> Question:
 
 def _when_it_helps(eager: Recorded, replay: Recorded) -> Question:
     won = eager.period_ns / replay.period_ns
+    scale = one_unit(eager.device_ns, replay.device_ns)
     return Question(
         key="helps",
         about="when a graph helps",
@@ -151,8 +138,8 @@ def _when_it_helps(eager: Recorded, replay: Recorded) -> Question:
         look=(),
         because=(
             prose(
-                f"The kernels took {time_text(eager.device_ns)} of a step before and take "
-                f"{time_text(replay.device_ns)} in the replay: a graph does not make a kernel faster.",
+                f"The kernels took {scale(eager.device_ns)} of a step before and take {scale(replay.device_ns)} in the "
+                "replay: a graph does not make a kernel faster.",
                 f"Here the busy share was {share_text(eager.busy_share)}, and the step became {times_text(won)} as "
                 "fast."
                 if won > 1

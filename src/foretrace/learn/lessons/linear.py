@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foretrace.learn.lesson import Block, Choice, Code, Near, Number, Prose, Question, Try, prose
+from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
 from foretrace.learn.recorded import launched
-from foretrace.learn.views import counts_sentence, kernel_grid, lanes, op_grid, token_grid
-from foretrace.learn.words import and_list, before_and_now, counted, tick
+from foretrace.learn.views import (
+    LEGEND_IN_SHORT,
+    annotated_sentence,
+    counts_sentence,
+    grid_scale,
+    kernel_grid,
+    lanes,
+    op_grid,
+    token_grid,
+)
+from foretrace.learn.words import and_list, before_and_now, counted, one_unit, shown_sum, tick
+from foretrace.report.escape import plain
 from foretrace.units import count_text, share_text, time_text
 
 if TYPE_CHECKING:
+    from foretrace.analysis.tree import Node
     from foretrace.learn.recorded import Recorded, Shelf, Work
 
 __all__ = ["build"]
@@ -39,13 +50,19 @@ def build(shelf: Shelf) -> list[Block]:
             "it, and somebody has to add the bias."
         ),
         Code(source("linear", "linear")),
-        Prose(f"Here x is {_sizes(one.dims('aten::linear'))}, the weight {_sizes(one.dims('aten::linear', 1))}."),
+        prose(
+            f"Here x is {_sizes(one.dims('aten::linear'))}, the weight {_sizes(one.dims('aten::linear', 1))}.",
+            annotated_sentence(one),
+        ),
         _how_many(one),
-        *_where_the_bias_goes(one),
         *_who_transposes(one, square),
+        *_where_the_bias_goes(one),
     ]
     blocks += [
-        Prose("Now the gated MLP of a transformer: linear layers around an activation and a product."),
+        prose(
+            "Now the gated MLP of a transformer: linear layers around an activation and a product.",
+            annotated_sentence(mlp),
+        ),
         Code(source("linear", "mlp")),
         _how_many_in_mlp(mlp),
         *_one_kernel_for_equal_work(mlp),
@@ -96,20 +113,17 @@ def _how_many(one: Recorded) -> Question:
         near=tuple(
             Near(number, text)
             for number, text in (
-                (one.kernels + 1, "One of the formula's parts is a kernel less than it looks."),
-                (
-                    one.kernels + 2,
-                    "That is what the formula says, part by part. The trace shows how much of it needs no kernel.",
-                ),
+                (one.kernels + 1, "You left out a kernel that is not needed; there is another."),
+                (one.kernels + 2, "That is a kernel for each part of the formula. Not every part needs its own."),
             )
         ),
-        look=(lanes(one, "a linear layer, all ops", quiet=True), op_grid(one.ops)),
+        look=(lanes(one, "a linear layer, all ops", quiet=True), LEGEND_IN_SHORT, op_grid(one.ops)),
         because=(
             prose(
                 f"A step launches {counts_sentence(one)}.",
                 f"Of its {counted(len(one.ops), 'op')} {counted(len(quiet), 'launches', 'launch')} nothing: "
-                f"{and_list(tick(name) for name in names)}. They make a view, the same memory with other strides, "
-                f"and that happens on the CPU, in {time_text(own)}."
+                f"{and_list(tick(name) for name in names)}. They make a view, the same memory with other strides. "
+                f"That is done on the CPU, in {time_text(own)}."
                 if quiet
                 else "Every op launches something here.",
             ),
@@ -129,20 +143,20 @@ def _where_the_bias_goes(one: Recorded) -> list[Question]:
         Question(
             key="bias",
             about="where the bias is added",
-            ask="So where is the bias added?",
+            ask="And where is the bias added?",
             hint="A GEMM holds its output tile in registers before it stores it.",
             answer=Choice(_BIAS, right),
             look=(Prose(f"The name of the GEMM, {tick((named or gemms[0]).name)}, piece by piece:"), proof),
             because=(
                 prose(
-                    f"{tick(named.owner)} hands the bias to the GEMM, and the kernel adds it on the way out; the piece "
-                    f"{tick('bias')} of its name says so. This is called an epilogue, and it saves a kernel that would "
-                    "read and write the whole output again."
+                    f"{tick(named.owner)} hands the bias to the GEMM, and the kernel adds it before it stores; the "
+                    f"piece {tick('bias')} of its name says so. Such work on the way out is called an epilogue. It "
+                    "saves a kernel that would read and write the whole output again."
                     if named is not None and not adders
                     else f"{tick(adders[0].owner)} launches {adders[0].letter} for it: {adders[0].short}."
                     if adders
-                    else "No kernel is left that could add it but the GEMM itself: it does so in its epilogue, on the "
-                    "way out.",
+                    else "No kernel is left that could add it but the GEMM itself. Such work on the way out is called "
+                    "an epilogue.",
                 ),
             ),
         )
@@ -162,16 +176,17 @@ def _who_transposes(one: Recorded, square: Recorded | None) -> list[Question]:
         Question(
             key="transpose",
             about="how the weight gets transposed",
-            ask="And how did the product come out with the weight transposed?",
-            hint="Look for the last piece of the name in the table above.",
+            ask="So how does the product come out with the weight transposed?",
+            hint="A GEMM reads each input in tiles, in an order that it was built for.",
             answer=Choice(_TRANSPOSE, right),
-            look=(proof,) if proof.rows else (),
+            look=(Prose("The name of the kernel says it:"), proof) if proof.rows else (),
             because=(
                 prose(
                     f"The layout of this GEMM is {tick(layout)}: `t` is an input that is read transposed, `n` is read "
-                    "as it lies. BLAS counts in columns, so PyTorch asks it for the transposed product with the inputs "
-                    "swapped: the first letter is the weight's. The reading order is part of the kernel.",
-                    f"The plain `a @ b` of the lesson before ran {tick(other.decoded.layout or '')}."
+                    "as it lies. PyTorch stores matrices row by row, BLAS column by column, so to BLAS each of them "
+                    "looks transposed. PyTorch therefore asks for the transposed product, which swaps the inputs: the "
+                    "first letter is the weight's.",
+                    f"The plain product of the lesson before ran {tick(other.decoded.layout or '')}."
                     if other is not None and other.decoded.layout != layout
                     else "",
                     f"{counted(len(copies), 'copy', 'copies')} ran as well."
@@ -187,8 +202,8 @@ def _how_many_in_mlp(mlp: Recorded) -> Question:
     gemms = _gemms(mlp)
     others = [work for work in mlp.kernel_work if work not in gemms]
     rest = and_list(f"{work.letter} ({work.short}) for {tick(work.owner)}" for work in others)
-    small = sum(work.time_ns for work in others)
-    total = sum(work.time_ns for work in mlp.work) or 1
+    scale = grid_scale(mlp)
+    small = shown_sum((work.time_ns for work in others), scale)
     return Question(
         key="mlp",
         about="kernels of a gated MLP",
@@ -203,14 +218,14 @@ def _how_many_in_mlp(mlp: Recorded) -> Question:
                 * (len(gemms) != mlp.kernels)
             ),
         ),
-        look=(lanes(mlp, "the gated MLP"), kernel_grid(mlp)),
+        look=(lanes(mlp, "the gated MLP"), kernel_grid(mlp, details=False)),
         because=(
             prose(
                 f"A step launches {counts_sentence(mlp)}: {count_text(len(gemms), 'GEMM')}, and {rest}."
                 if others
                 else f"A step launches {counts_sentence(mlp)}, all of them GEMMs.",
-                f"What is no GEMM takes {share_text(small / total)} of the device time and computes next to nothing: "
-                "it reads and writes."
+                f"{and_list(work.letter for work in others)} take {scale(small)}, {share_text(small / mlp.device_ns)} "
+                "of the device time, and compute next to nothing: they read and write."
                 if others
                 else "",
             ),
@@ -223,35 +238,50 @@ def _one_kernel_for_equal_work(mlp: Recorded) -> list[Question]:
     roofs = [op.bound.flops for op in mlp.roofline.ops if op.name == "aten::linear"]
     if len(gemms) < 2 or not roofs or len(set(roofs)) != 1:  # noqa: PLR2004 - nothing to compare
         return []
-    distinct = list(dict.fromkeys(work.name for work in gemms))
-    rows = "; ".join(f"{work.letter} {work.short}, {time_text(work.time_ns)}" for work in gemms)
+    groups: dict[str, list[Work]] = {}
+    for work in gemms:
+        groups.setdefault(work.name, []).append(work)
+    told = and_list(
+        f"{and_list(work.letter for work in group)} {'runs' if len(group) == 1 else 'run'} {group[0].short}"
+        for group in groups.values()
+    )
     shapes = [op for op in mlp.ops if op.name in ("aten::mm", "aten::addmm", "aten::bmm")]
-    sizes = and_list(dict.fromkeys(op.shapes for op in shapes))
     return [
         Question(
             key="tiles",
             about="kernels of GEMMs with equal FLOPs",
             ask=f"Each of the {len(gemms)} products needs the same {roofs[0] / 1e9:.1f} GFLOP. Do they run the same "
             "kernel?",
-            hint="A wide output with a short sum is cut into tiles differently from a narrow one with a long sum.",
-            answer=Choice(_SAME, 0 if len(distinct) == 1 else 1),
-            look=(op_grid(shapes, "activities"),),
+            hint="A wide output with short sums is cut into tiles differently from a narrow one with long sums.",
+            answer=Choice(_SAME, 0 if len(groups) == 1 else 1),
+            look=(_products(shapes, gemms),),
             because=(
                 prose(
-                    f"They run {counted(len(distinct), 'kernel')}: {rows}.",
-                    f"The shapes differ ({sizes}), so that the same work is another number of output tiles with "
-                    "another length of sum in each; the library picks the tile that fills the card best."
-                    if len(distinct) > 1
-                    else "The library found the same tile best for all of them.",
+                    f"{told}. The work is the same, but the inputs have other shapes, and each is cut into tiles "
+                    "in its own way. The library picks for each the kernel that it expects to fill the card best."
+                    if len(groups) > 1
+                    else f"{told}: the library found the same tile best for all of them.",
                 ),
             ),
         )
     ]
 
 
+def _products(shapes: list[Node], gemms: list[Work]) -> Grid:
+    """Each product's inputs with the kernel that ran; the kernels alone where the two do not pair up."""
+    inputs = [plain(op.shapes) for op in shapes] if len(shapes) == len(gemms) else [""] * len(gemms)
+    scale = one_unit(*(work.time_ns for work in gemms))
+    rows = tuple(
+        (work.letter, given, work.short, scale(work.time_ns)) for work, given in zip(gemms, inputs, strict=True)
+    )
+    return Grid(("", "inputs", "kernel", "device"), rows, text=(0, 1, 2))
+
+
 def _what_compile_joins(mlp: Recorded, compiled: Recorded) -> Question:
     fused = [work for work in compiled.kernel_work if work.decoded.library == "Inductor Triton"]
     before = [work for work in mlp.kernel_work if work.decoded.role != "gemm"]
+    old = shown_sum((work.time_ns for work in before), grid_scale(mlp))
+    new = shown_sum((work.time_ns for work in fused), grid_scale(compiled))
     joined = and_list(dict.fromkeys(tick(op) for work in fused for op in work.decoded.fused_ops))
     return Question(
         key="mlp-compiled",
@@ -265,11 +295,11 @@ def _what_compile_joins(mlp: Recorded, compiled: Recorded) -> Question:
         because=(
             prose(
                 f"{counted(mlp.kernels, 'kernel')} before, {counted(compiled.kernels, 'kernel')} now.",
-                f"Inductor wrote {and_list(work.letter for work in fused)} and names what it joins: {joined}."
+                f"Inductor, the compiler behind `torch.compile`, wrote {and_list(work.letter for work in fused)} and "
+                f"says in the name what it joins: {joined}."
                 if fused and joined
                 else "Inductor wrote no kernel of its own here.",
-                "What was read and written between those ops now stays in registers: "
-                f"{before_and_now(sum(w.time_ns for w in before), sum(w.time_ns for w in fused))}."
+                f"What was read and written between those ops now stays in registers: {before_and_now(old, new)}."
                 if fused and before
                 else "",
                 f"The whole step on the device: {before_and_now(mlp.device_ns, compiled.device_ns)}.",
@@ -286,7 +316,7 @@ def _what_compile_does_to_one(one: Recorded, compiled: Recorded) -> Question:
         about="the kernel of the compiled linear layer",
         ask="And the linear layer alone, compiled: does it still run the same kernel?",
         hint="What is there to join?",
-        answer=Choice(("yes, the same kernel", "no, another kernel"), 0 if same else 1),
+        answer=Choice(("yes, the same one", "no, another one"), 0 if same else 1),
         look=(kernel_grid(compiled),),
         because=(
             prose(
@@ -295,8 +325,8 @@ def _what_compile_does_to_one(one: Recorded, compiled: Recorded) -> Question:
                 else f"{and_list(tick(w.short) for w in before)} became {and_list(tick(w.short) for w in now)}.",
                 f"On the device: {before_and_now(one.device_ns, compiled.device_ns)}. On the CPU: "
                 f"{before_and_now(one.cpu_ns, compiled.cpu_ns)}.",
-                "Compiled code has guards to check and wrappers to pass at every call; it pays when it saves more than "
-                "that."
+                "At every call, guards check that the inputs are like those it was compiled for; compiling pays where "
+                "it saves more than that."
                 if compiled.cpu_ns > one.cpu_ns
                 else "",
             ),

@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
-from foretrace.learn.views import counts_sentence, kernel_grid, lanes, token_grid
-from foretrace.learn.words import and_list, counted, tick, times_text
-from foretrace.units import bytes_text, share_text, time_scale, time_text
+from foretrace.learn.views import (
+    LEGEND_IN_SHORT,
+    annotated_sentence,
+    counts_sentence,
+    grid_scale,
+    kernel_grid,
+    lanes,
+    launcher,
+    token_grid,
+)
+from foretrace.learn.words import and_list, counted, one_unit, shown_sum, tick, times_text
+from foretrace.units import bytes_text, share_text
 
 if TYPE_CHECKING:
     from foretrace.learn.recorded import Recorded, Shelf, Work
@@ -58,7 +67,10 @@ def build(shelf: Shelf) -> list[Block]:
             "does: the formula, op by op, written for being right."
         ),
         Code(source("fused", "attention")),
-        Prose(f"Pinned to `SDPBackend.MATH`; q, k and v as before, {_sizes(math)}, causal."),
+        prose(
+            f"Pinned to `SDPBackend.MATH`; q, k and v as before, {_sizes(math)}, causal.",
+            annotated_sentence(math),
+        ),
         _how_many(math, naive),
         *_which_unit(math),
         *_how_many_for_the_mask(math),
@@ -66,8 +78,9 @@ def build(shelf: Shelf) -> list[Block]:
         _how_slow(math, naive),
         *_recap(math),
         Try(
-            "If a trace of yours shows this op, ask what kept the fast kernels away; or ask before you run.",
-            "foretrace why --q 2,32,1024,128 --k 2,8,1024,128 --gqa --causal --dtype fp32 --gpu H200",
+            "If a trace of yours shows this op, ask what kept the fast kernels away; or ask before you run. Here is a "
+            "call for which only the math backend is left.",
+            "foretrace why --q 2,32,1024,128 --k 2,8,1024,128 --gqa --causal --dtype fp32 --gpu H200 --torch 2.11",
         ),
     ]
     return blocks
@@ -113,12 +126,11 @@ def _how_many(math: Recorded, naive: Recorded) -> Question:
                 * (naive.kernels != math.kernels)
             ),
         ),
-        look=(lanes(math, "the math backend"), kernel_grid(math)),
+        look=(lanes(math, "the math backend"), LEGEND_IN_SHORT, kernel_grid(math, details=False)),
         because=(
             prose(
                 f"A step launches {counts_sentence(math)}, all under {tick(_MATH)}. "
-                "Read the letters against the ops above them: what is not in the formula is what the next questions "
-                "are about.",
+                "Much of that is not in the formula; the next questions are about it.",
             ),
         ),
     )
@@ -140,19 +152,22 @@ def _which_unit(math: Recorded) -> list[Question]:
             key="unit",
             about="the unit that multiplies",
             ask="The inputs are bf16. On which units do the products run?",
-            hint=f"Look at the names of {and_list(work.letter for work in gemms)}.",
+            hint="Casts run before the products. To what do they bring the inputs?",
             answer=Choice(_UNITS, 1 if vacant else 0),
-            look=(Prose(f"The name of {gemms[0].letter}, piece by piece:"), token_grid(gemms[0].decoded)),
+            look=(
+                Prose(f"The name of {gemms[0].letter} ({gemms[0].short}), piece by piece:"),
+                token_grid(gemms[0].decoded),
+            ),
             because=(
                 prose(
-                    f"They are {and_list(dict.fromkeys(work.short for work in gemms))}"
+                    f"The products are {and_list(f'{work.letter} ({work.short})' for work in gemms)}"
                     + (f"; the piece {tick(piece)} of the name says so." if piece else "."),
                     f"{counted(len(casts), 'cast')} around them ({and_list(work.letter for work in casts)}) bring the "
-                    "inputs to float32 and the result back: the reference path computes in float32 to be a reference."
+                    "inputs to float32 and the result back: the reference path computes in float32 for precision."
                     if casts
                     else "",
-                    f"The card multiplies bf16 on its tensor cores {times_text(fast / slow)} as fast as float32 on "
-                    "its CUDA cores. The tensor cores are left vacant."
+                    f"At most the card multiplies bf16 on its tensor cores {times_text(fast / slow)} as fast as "
+                    "float32 on its CUDA cores. The tensor cores are left vacant."
                     if vacant and fast and slow
                     else "",
                 ),
@@ -166,19 +181,20 @@ def _how_many_for_the_mask(math: Recorded) -> list[Question]:
     if not mask:
         return []
     apply = parts(math).get(_APPLY, [])
+    scale = grid_scale(math)
+    built = shown_sum((work.time_ns for work in mask), scale)
     return [
         Question(
             key="mask",
             about="kernels that build the mask",
             ask="`is_causal=True` is a flag. How many kernels does the backend launch to turn it into a mask?",
             hint="Ones, a triangle, and numbers to choose between.",
-            answer=Number(len(mask), within=1.34),
+            answer=Number(len(mask), within=1.25),
             look=(),
             because=(
                 prose(
-                    f"{and_list(f'{work.letter} ({tick(_inner(work))})' for work in mask)}: the mask is built anew in "
-                    f"every call, {time_text(_time(mask))} of it.",
-                    f"Adding it to the scores ({apply[0].letter}) takes {time_text(_time(apply))}, because that goes "
+                    f"{_with_launchers(mask)}: the mask is built anew in every call, {scale(built)} of it.",
+                    f"Adding it to the scores ({apply[0].letter}) takes {scale(_time(apply))}, because that goes "
                     "through the whole score matrix again."
                     if apply
                     else "",
@@ -187,6 +203,14 @@ def _how_many_for_the_mask(math: Recorded) -> list[Question]:
             ),
         )
     ]
+
+
+def _with_launchers(works: list[Work]) -> str:
+    """``e (ones > fill_) and g, h (scalar_tensor > fill_)``: the ops as the table of kernels names them."""
+    groups: dict[str, list[str]] = {}
+    for work in works:
+        groups.setdefault(launcher(work), []).append(work.letter)
+    return and_list(f"{', '.join(letters)} ({tick(name)})" for name, letters in groups.items())
 
 
 def _what_of_an_empty_row(math: Recorded, rows: dict[str, str]) -> list[Question]:
@@ -205,6 +229,7 @@ def _what_of_an_empty_row(math: Recorded, rows: dict[str, str]) -> list[Question
     )
     order = tuple(sorted(options))
     extra = [work for work in safe if work.decoded.role != "softmax"]
+    scale = grid_scale(math)
     return [
         Question(
             key="empty-row",
@@ -212,6 +237,7 @@ def _what_of_an_empty_row(math: Recorded, rows: dict[str, str]) -> list[Question
             ask="Suppose a mask hides every key from some query, as padding can. What comes out of its row?",
             hint="Softmax divides by the sum of the exponentials. What is that sum when all scores are minus infinity?",
             answer=Choice(order, order.index(options[right])),
+            tried=True,
             look=(),
             because=(
                 prose(
@@ -221,7 +247,8 @@ def _what_of_an_empty_row(math: Recorded, rows: dict[str, str]) -> list[Question
                     else f"It was tried when this was recorded: {naive_row} from both.",
                     "`aten::_safe_softmax` is why: after the softmax it looks for rows that are all minus infinity "
                     f"and writes zeros there. {and_list(f'{work.letter} ({work.short})' for work in extra)} take "
-                    f"{time_text(_time(extra))} for it, the softmax itself {time_text(_time(safe) - _time(extra))}."
+                    f"{scale(shown_sum((work.time_ns for work in extra), scale))} for it, the softmax itself "
+                    f"{scale(_time(safe) - _time(extra))}."
                     if extra
                     else "",
                 ),
@@ -235,24 +262,25 @@ def _how_slow(math: Recorded, naive: Recorded) -> Question:
     scores = _largest_scores(math)
     by_hand = _largest_scores(naive)
     roof = math.roof("aten::scaled_dot_product_attention")
+    floor = roof.floor_ns or 0 if roof is not None else 0
+    scale = one_unit(naive.device_ns, math.device_ns, floor)
     return Question(
         key="slower",
         about="the math backend over attention by hand",
         ask="How many times as long as the code by hand does it take on the device?",
         hint="More passes over the scores, and each number is wider.",
-        answer=Number(ratio, "times", within=1.6),
+        answer=Number(ratio, "times", within=1.5),
         look=(),
         because=(
             prose(
-                f"By hand and by the math backend, on the device: {time_text(naive.device_ns)} and "
-                f"{time_text(math.device_ns)}.",
+                f"On the device: {scale(naive.device_ns)} by hand, {scale(math.device_ns)} by the math backend.",
                 f"Each pass over the scores moves {bytes_text(scores)} instead of {bytes_text(by_hand)}, as float32 "
                 "is wider."
                 if scores > by_hand > 0
                 else "",
-                f"The arithmetic needs {time_text(roof.floor_ns)} on this card: the math backend takes "
-                f"{times_text(roof.over_floor)} its floor."
-                if roof is not None and roof.floor_ns and roof.over_floor
+                f"At the card's peak for the dtype of the inputs, the arithmetic would take {scale(floor)}: the math "
+                f"backend takes {times_text(math.device_ns / floor)} that."
+                if floor
                 else "",
             ),
         ),
@@ -276,25 +304,26 @@ def _largest_scores(recorded: Recorded) -> int:
 
 def _recap(math: Recorded) -> list[Block]:
     found = parts(math)
-    total = sum(_time(works) for works in found.values()) or 1
-    scale = time_scale(max((_time(works) for works in found.values()), default=0))
-    order = sorted(found, key=lambda part: -_time(found[part]))
+    scale = grid_scale(math)
+    times = {part: shown_sum((work.time_ns for work in works), scale) for part, works in found.items()}
+    total = sum(times.values()) or 1
+    order = sorted(found, key=lambda part: -times[part])
     rows = tuple(
         (
             part,
             " ".join(work.letter for work in found[part]),
             f"{len(found[part])}",
-            scale(_time(found[part])),
-            share_text(_time(found[part]) / total),
+            scale(times[part]),
+            share_text(times[part] / total),
         )
         for part in order
     )
     return [
         Prose("Why the math backend is slow, part by part:"),
-        Grid(("part", "letters", "kernels", "device", ""), rows, text=(0, 1)),
+        Grid(("part", "letters", "kernels", "device", "share"), rows, text=(0, 1)),
         prose(
             "What to take along: it is not slow because a kernel in it is bad. It goes through the whole score matrix "
-            "again and again, in float32, and multiplies where there are no tensor cores."
+            "again and again, in float32, and it multiplies on CUDA cores instead of tensor cores."
             if any(work.decoded.unit == "cuda_core" and work.decoded.role == "gemm" for work in math.kernel_work)
             else "What to take along: it goes through the whole score matrix again and again.",
             "It is there to be right, and it is what you get when nothing faster takes the call.",

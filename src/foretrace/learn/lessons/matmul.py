@@ -9,7 +9,6 @@ from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Pros
 from foretrace.learn.programs import source
 from foretrace.learn.views import (
     LEGEND,
-    annotated_sentence,
     bound_sentence,
     counts_sentence,
     kernel_grid,
@@ -57,11 +56,10 @@ def build(shelf: Shelf) -> list[Block]:
             "thing to read in any trace."
         ),
         Code(source("matmul", "matmul_add")),
-        prose(
+        Prose(
             f"The matrices are {_size(small)} in bf16. Libraries call a matrix product a GEMM, and so will the trace. "
             "Everything is warm, and no gradients are kept. Each recorded call is a step, `ProfilerStep#N`; of the "
-            "steps you see the one nearest to the medians.",
-            annotated_sentence(small),
+            "steps you see the one nearest to their medians."
         ),
         _how_many(small),
         _what_bounds(small),
@@ -154,12 +152,12 @@ def _between_steps(recorded: Recorded) -> str:
     pauses = [int(steps.ts[at + 1] - steps.end[at]) for at in recorded.reading.timeline.used[:-1]]
     if not pauses or recorded.cpu_ns >= recorded.period_ns:
         return ""
-    scale = one_unit(*pauses)
-    low, high = scale(min(pauses)), scale(max(pauses))
-    told = f"; between steps the profiler does its bookkeeping ({low if low == high else f'{low} to {high}'})"
     first = recorded.steps[recorded.reading.timeline.used[0]].cpu_time_ns
+    scale = one_unit(*pauses, recorded.cpu_ns)
+    low, high = scale.number(min(pauses)), scale(max(pauses))
+    told = f"; between steps the profiler does its bookkeeping ({low} to {high})"
     if first > _UNEVEN * recorded.cpu_ns:
-        told += f", and the first step of the recording was slower ({time_text(first)})"
+        told += f", and the first step of the recording was slower ({scale(first)})"
     return told
 
 
@@ -303,13 +301,12 @@ def _what_became_of_the_add(large: Recorded, compiled: Recorded) -> Question:
         because=(
             prose(told, saved),
             prose(
-                f"On the device a step takes {before_and_now(large.device_ns, compiled.device_ns)}; on the CPU "
-                f"{before_and_now(large.cpu_ns, compiled.cpu_ns)}."
+                f"A step on the device: {before_and_now(large.device_ns, compiled.device_ns)}. On the CPU: "
+                f"{before_and_now(large.cpu_ns, compiled.cpu_ns)}"
                 + (
-                    " Around every call, guards check that the inputs are like those it was compiled for, and wrappers "
-                    "pass them on."
+                    ", because at every call guards check that the inputs are like those it was compiled for."
                     if compiled.cpu_ns > large.cpu_ns
-                    else ""
+                    else "."
                 ),
                 _did_it_pay(large, compiled),
             ),
@@ -319,7 +316,7 @@ def _what_became_of_the_add(large: Recorded, compiled: Recorded) -> Question:
 
 def _did_it_pay(large: Recorded, compiled: Recorded) -> str:
     """What compiling did to the time from step to step, and to the bound."""
-    told = f"From step to step it is {before_and_now(large.period_ns, compiled.period_ns)}."
+    told = f"From step to step: {before_and_now(large.period_ns, compiled.period_ns)}."
     if compiled.cpu_ns > compiled.device_ns and large.cpu_ns < large.device_ns:
         told += " Now the CPU takes longer than the device, so the device waits"
         told += (
@@ -347,8 +344,7 @@ def _how_cold(first: Recorded) -> Question:
                 _what_fills_it(parts),
             ),
             prose(
-                "foretrace calls the first step cold and leaves it out of medians and periods; the trust header (the "
-                "lines of `foretrace read` that say what not to believe in a file) says so."
+                "foretrace calls such a first step cold and leaves it out of medians and periods."
                 if start.cold
                 else "It is not slow enough here to be called cold, so it counts like the others.",
                 "Warm up until times settle before you measure anything; `foretrace run` and `foretrace.profile` do.",
@@ -378,10 +374,10 @@ def _what_fills_it(parts: CpuParts) -> str:
     if silent <= parts.calls_ns + parts.loading_ns + parts.profiler_ns + parts.outside_ns:
         return "Most of the first step lies in calls and in what they load."
     sides = [tick(name) for name in (parts.pause_after, parts.pause_before) if name]
-    where = f", between {and_list(sides)}," if len(sides) == len(("after", "before")) else ""
+    where = f" between {and_list(sides)}" if len(sides) == len(("after", "before")) else ""
     return (
         "Most of the first step has no name in the trace: an op runs and nothing below it is recorded, "
-        f"{time_text(parts.pause_ns)} of it{where} at a stretch. What happens there once a process is known all the "
-        "same: the library is loaded, its handle is made, and it chooses a kernel. Loading code to the device is "
-        "recorded, and is small. The CUDA context is not in it: the matrices were on the device before."
+        f"{time_text(parts.pause_ns)} of it at a stretch{where}. In a first call that is mostly libraries "
+        "being loaded, their handles made, and a kernel chosen. The CUDA context is not in it: the matrices were on "
+        "the device before."
     )

@@ -11,11 +11,11 @@ from foretrace.analysis.timeline import timeline
 from foretrace.analysis.trust import doubts
 from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
-from foretrace.learn.views import lanes
-from foretrace.learn.words import and_list, counted, tick, times_text
+from foretrace.learn.views import LEGEND_IN_SHORT, annotated_sentence, lanes, step_grid
+from foretrace.learn.words import and_list, counted, one_unit, tick, times_text
 from foretrace.report.escape import plain
 from foretrace.trace.load import load_trace
-from foretrace.units import share_text, time_text
+from foretrace.units import share_text
 
 if TYPE_CHECKING:
     from foretrace.learn.recorded import Recorded, Shelf
@@ -38,9 +38,11 @@ def build(shelf: Shelf) -> list[Block]:
     blocks: list[Block] = [
         Prose(
             "A colleague sends a trace of the math backend, recorded like this. Before reading what is in it, ask what "
-            "cannot be in it."
+            "cannot be in it. foretrace does: `foretrace read` begins with a trust header, the lines about what not to "
+            "believe in a file."
         ),
         Code(source("fused", "record_plainly")),
+        prose(annotated_sentence(stranger)),
         _how_many(stranger, proper),
         *_how_much_time(stranger),
     ]
@@ -50,8 +52,8 @@ def build(shelf: Shelf) -> list[Block]:
         _what_is_left(stranger),
         *_checklist(stranger, first),
         Prose(
-            "What to take along: read the trust header first. What it does not complain about you can believe; an "
-            "empty one means a clean file."
+            "What to take along: read the trust header first. It says what in a file not to believe; an empty one "
+            "means that nothing was found."
         ),
         Try(
             "Read the oldest trace you can find on your disk. What does its header say?",
@@ -66,7 +68,6 @@ def _how_many(stranger: Recorded, proper: Recorded | None) -> Question:
     total, steps = trace.kernels, max(len(trace.steps), 1)
     naive = total / steps
     lost = int((~trace.activities.linked).sum())
-    told = next((doubt.text for doubt in stranger.reading.doubts if doubt.code == "unlinked-activity"), "")
     return Question(
         key="kernels",
         about="kernels a step of a trace with unlinked ones",
@@ -88,14 +89,14 @@ def _how_many(stranger: Recorded, proper: Recorded | None) -> Question:
                 * (naive != stranger.kernels)
             ),
         ),
-        look=(lanes(stranger, "a step of the colleague's trace"),),
+        look=(lanes(stranger, "a step of the colleague's trace"), LEGEND_IN_SHORT),
         because=(
             prose(
-                f"foretrace says: {plain(told)}" if told else "Every kernel of this file belongs to a step.",
-                "The profiler was switched on while the device still worked off what was launched before. Those "
-                "kernels end inside the recording, but their launches are not in it."
+                f"{counted(lost, 'kernel belongs', 'kernels belong')} to no step: the profiler was switched on while "
+                "the device still worked off what was launched before. Those kernels end inside the recording, but "
+                "their launches are not in it."
                 if lost
-                else "",
+                else "Every kernel of this file belongs to a step.",
                 f"Recorded with a synchronization before the first step, the same code shows "
                 f"{counted(int((~proper.trace.activities.linked).sum()), 'kernel')} without a launch."
                 if proper is not None and lost
@@ -111,18 +112,20 @@ def _how_much_time(stranger: Recorded) -> list[Question]:
     own = int(acts.dur[acts.step >= 0].sum())
     if not lost or not own:
         return []
+    scale = one_unit(lost, own)
+    told = next((doubt.text for doubt in stranger.reading.doubts if doubt.code == "unlinked-activity"), "")
     return [
         Question(
             key="time",
             about="device time that unlinked kernels add to a total",
             ask="By what share does a table that adds everything up overstate the device time of the steps?",
             hint="It is not the same as for the counts: not all kernels take equally long.",
-            answer=Number(lost / own, "share", within=1.6),
-            look=(),
+            answer=Number(lost / own, "share", within=1.5),
+            look=(Prose(f"The trust header says: {plain(told)}"),) if told else (),
             because=(
                 prose(
-                    f"The steps took {time_text(own)} on the device, and the unlinked kernels {time_text(lost)} more.",
-                    "Of a recording with more steps the share is smaller, and the fault is the same.",
+                    f"The steps took {scale(own)} on the device, and the unlinked kernels {scale(lost)} more.",
+                    "In a recording of more steps the share is smaller, and the fault is the same.",
                 ),
             ),
         )
@@ -132,30 +135,29 @@ def _how_much_time(stranger: Recorded) -> list[Question]:
 def _which_step(first: Recorded) -> Question:
     names = tuple(plain(step.name) for step in first.steps)
     slow = max(range(len(names)), key=lambda at: first.steps[at].cpu_time_ns)
-    cold = first.steps[0].cold
-    told = [plain(doubt.text) for doubt in first.reading.doubts if doubt.code in ("cold-step", "profiler-overhead")]
-    rest = sorted(step.cpu_time_ns for step in first.steps[1:])
+    usual = first.later_cpu_ns
     mean = sum(step.cpu_time_ns for step in first.steps) / len(first.steps)
+    scale = one_unit(first.steps[slow].cpu_time_ns, usual, mean)
+    own = [plain(doubt.text) for doubt in first.reading.doubts if doubt.code == "profiler-overhead"]
+    told = (
+        f"{names[0]} is cold: {scale(first.steps[0].cpu_time_ns)} on the CPU, where the median of the later steps is "
+        f"{scale(usual)}. foretrace leaves it out of all figures of a step."
+        if first.steps[0].cold
+        else ""
+    )
     return Question(
         key="cold",
         about="the step to leave out",
         ask="Another trace, of a small matmul. Which of its steps would you leave out?",
         hint="What happens only once?",
-        answer=Choice(names, 0 if cold else slow),
-        look=(
-            Grid(
-                ("step", "CPU", "device"),
-                tuple(
-                    (plain(step.name), time_text(step.cpu_time_ns), time_text(step.device_time_ns))
-                    for step in first.steps
-                ),
-            ),
-        ),
+        answer=Choice(names, 0 if first.steps[0].cold else slow),
+        look=(step_grid(first.steps),),
         because=(
             prose(
-                " ".join(told),
-                f"A mean over all steps would say {time_text(mean)}, {times_text(mean / rest[len(rest) // 2])} what a "
-                "warm step takes.",
+                told,
+                *own,
+                f"A mean over all steps would say {scale(mean)}, {times_text(mean / usual)} the median of the later "
+                "ones.",
             ),
         ),
     )
@@ -185,8 +187,8 @@ def _what_is_left(stranger: Recorded) -> Question:
         look=(Code(header, ""),) if header else (),
         because=(
             prose(
-                f"{cut.events:,} of {stranger.trace.events:,} events are whole and are read. What is missing is said, "
-                "by line and byte, and the other lines of the header say what follows from it.",
+                f"{cut.events:,} of {stranger.trace.events:,} events are whole and are read. The header says where the "
+                "file ends, and its figures are of what is left: they say little about a whole step.",
                 "`--strict` refuses such a file instead.",
             ),
         ),
@@ -205,16 +207,12 @@ _QUESTIONS: Final = (
 
 
 def _checklist(stranger: Recorded, first: Recorded | None) -> list[Block]:
-    files = [stranger, *([first] if first is not None else [])]
+    files = {"the colleague's": stranger} | ({"the small matmul's": first} if first is not None else {})
     rows = []
     for code, question in _QUESTIONS:
-        hit = [
-            plain(each.trace.file.removesuffix(".json.gz"))
-            for each in files
-            if any(doubt.code == code for doubt in each.reading.doubts)
-        ]
+        hit = [name for name, each in files.items() if any(doubt.code == code for doubt in each.reading.doubts)]
         rows.append((question, code, and_list(hit) or "-"))
     return [
         Prose(f"A checklist, and which of this lesson's files it catches ({tick('foretrace read')} asks all of it):"),
-        Grid(("ask", "code in the header", "here"), tuple(rows), text=(0, 1, 2)),
+        Grid(("ask", "code in the header", "catches"), tuple(rows), text=(0, 1, 2)),
     ]
