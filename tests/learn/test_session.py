@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -69,6 +70,21 @@ def test_nonsense_is_asked_again_with_the_reason_and_without_blame():
     assert text.count("That is no guess I can hold against the trace: ") == 3
     assert "trace: a count is not below zero. Type a whole number such as 3, or Enter for the answer." in text
     assert "Right: 5." in text
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_wrong_count_gives_away_no_later_answer(name):
+    """What is said to a guess that missed stands on the screen before the next questions are asked."""
+    blocks = LESSONS[name].blocks(Shelf())
+    asked = [block for block in blocks if isinstance(block, Question)]
+    for at, first in enumerate(asked):
+        if not first.metric:
+            continue
+        text = held([replace(first, look=(), because=())], "77")
+        for later in asked[at + 1 :]:
+            answer = later.answer
+            if isinstance(answer, Choice) or answer.unit:
+                assert answer.text not in text
 
 
 @pytest.mark.parametrize("typed", ["7e99", "99999999999999999999", "1e14", "999999999999999"])

@@ -132,7 +132,7 @@ def _impossible(answer: Number, value: float, scaled: float) -> str:
 def _repeated(answer: Number, value: float) -> str:
     """A guess as it is said back: with all its digits."""
     if answer.unit == "times":
-        return f"{number_text(value)} times"
+        return "1 time" if value == 1 else f"{number_text(value)} times"
     return f"{number_text(100 * value)} %" if answer.unit == "share" else Number(value, answer.unit).text
 
 

@@ -177,14 +177,9 @@ def _mismatch(out: Console, question: Question, guess: Guess, shelf: Shelf) -> N
         return  # no guess ends a lesson, and the answer has been given
     if outcome.outcome == "hit":
         return
-    found = ""
-    if outcome.finding is not None:
-        found = f" It names a finding: {outcome.finding.title} (`foretrace explain {outcome.finding.code}`)."
-    say(
-        out,
-        f'`foretrace check --expect "{expected}"` calls that a {outcome.outcome}: found {outcome.found}.{found}',
-        style="dim",
-    )
+    # Which finding goes with it is left out: what it is about may be asked next.
+    told = f'`foretrace check --expect "{expected}"` calls that a {outcome.outcome}: found {outcome.found}.'
+    say(out, told, style="dim")
 
 
 def _differs(out: Console, question: Question, elsewhere: Elsewhere | None) -> None:
