@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.findings.spans import Spans
+from foretrace.findings.counted_ranges import CountedRanges
 from foretrace.trace.kineto import Category
 
 if TYPE_CHECKING:
@@ -24,31 +23,13 @@ _COMPILING: Final = re.compile(r"\(dynamo_timed\)\Z|_compile\.compile_inner|\bco
 
 
 @dataclass(frozen=True)
-class CompiledRegions:
+class CompiledRegions(CountedRanges):
     """The counted regions, none inside another, by thread and time."""
 
-    facts: Facts = field(repr=False)
-    rows: I64
     lookups: I64
     """Rows of Dynamo's cache lookups."""
     compiling: I64
     """Rows in which something was compiled."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @cached_property
-    def spans(self) -> Spans:
-        """When each ran."""
-        rows = self.facts.trace.rows
-        return Spans(rows.thread[self.rows], rows.ts[self.rows], rows.end[self.rows])
-
-    @cached_property
-    def region_of_activity(self) -> I64:
-        """For each counted activity the region it was launched in, or -1."""
-        rows = self.facts.trace.rows
-        launch = self.facts.trace.activities.launch[self.facts.counted]
-        return self.spans.holding(rows.thread[launch], rows.ts[launch])
 
     def frame(self, region: int) -> str | None:
         """The number of the compiled frame; older releases give none."""

@@ -238,7 +238,7 @@ class Facts(CountedTrace):
             result[self.under(math) >= 0] = CAUSES.index(MATH_PATH)
             result[np.searchsorted(self.counted, self.sdpa.backward(self.math_calls))] = CAUSES.index(MATH_PATH)
         if len(self.flex):
-            result[self.flex.call_of_activity >= 0] = CAUSES.index(UNCOMPILED_FLEX)
+            result[self.flex.of_activity >= 0] = CAUSES.index(UNCOMPILED_FLEX)
             result[np.searchsorted(self.counted, self.flex.backward)] = CAUSES.index(UNCOMPILED_FLEX)
         return result
 

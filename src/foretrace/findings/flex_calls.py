@@ -7,13 +7,13 @@ call lies says nothing; what runs in it does.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.findings.spans import Spans
+from foretrace.findings.counted_ranges import CountedRanges
 from foretrace.trace.kineto import Category
 
 if TYPE_CHECKING:
@@ -29,28 +29,8 @@ _PRODUCTS: Final = ("aten::bmm", "aten::baddbmm", "aten::mm")
 
 
 @dataclass(frozen=True)
-class FlexCalls:
+class FlexCalls(CountedRanges):
     """The counted calls that ran op by op."""
-
-    facts: Facts = field(repr=False)
-    rows: I64
-    """The op or annotation of each."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @cached_property
-    def spans(self) -> Spans:
-        """When each ran."""
-        rows = self.facts.trace.rows
-        return Spans(rows.thread[self.rows], rows.ts[self.rows], rows.end[self.rows])
-
-    @cached_property
-    def call_of_activity(self) -> I64:
-        """For each counted activity, the call it was launched in, or -1."""
-        rows = self.facts.trace.rows
-        launch = self.facts.trace.activities.launch[self.facts.counted]
-        return self.spans.holding(rows.thread[launch], rows.ts[launch])
 
     @cached_property
     def backward(self) -> I64:
@@ -72,7 +52,7 @@ def flex_calls(facts: Facts) -> FlexCalls:
     unfused[held[held >= 0]] = True
     names = facts.activity_names
     fused = names.flags(names.matching(lambda name: _FUSED.search(name) is not None))(facts.counted)
-    inside = found.call_of_activity[fused]
+    inside = found.of_activity[fused]
     unfused[inside[inside >= 0]] = False
     return FlexCalls(facts, calls[unfused])
 

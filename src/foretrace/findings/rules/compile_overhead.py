@@ -57,7 +57,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     regions = facts.regions
     if not len(regions) or facts.timeline.per_step.bound != "cpu":
         return
-    inside = facts.counted[regions.region_of_activity >= 0]
+    inside = facts.counted[regions.of_activity >= 0]
     if trace.activities.graph[inside].any():
         return
     lookups = facts.per_step(int(trace.rows.dur[regions.lookups].sum()))

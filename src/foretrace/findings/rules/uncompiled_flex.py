@@ -46,7 +46,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding over all calls."""
     facts = facts_of(trace)
     flex = facts.flex
-    inside = facts.counted[flex.call_of_activity >= 0] if len(flex) else np.zeros(0, np.int64)
+    inside = facts.counted[flex.of_activity >= 0] if len(flex) else np.zeros(0, np.int64)
     if not inside.size:
         return
     both = np.concatenate((inside, flex.backward))

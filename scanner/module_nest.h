@@ -1,0 +1,13 @@
+/* What module_nest.c adds to the extension. */
+#ifndef FORETRACE_MODULE_NEST_H
+#define FORETRACE_MODULE_NEST_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+extern const char nest_order_doc[], nest_parents_doc[], nest_own_doc[];
+PyObject *module_nest_order(PyObject *module, PyObject *args);
+PyObject *module_nest_parents(PyObject *module, PyObject *args);
+PyObject *module_nest_own(PyObject *module, PyObject *args);
+
+#endif
