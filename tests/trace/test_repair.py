@@ -11,6 +11,7 @@ import pytest
 from foretrace.errors import TraceFormatError
 from foretrace.trace.raw import MISSING, MISSING_FLOAT
 from foretrace.trace.read import read_raw
+from foretrace.trace.window import Window
 from readers import READERS, codes, listed, names, read_text, x
 
 pytestmark = pytest.mark.parametrize("reader", READERS)
@@ -506,3 +507,20 @@ def test_a_list_of_no_events_is_not_cut_off(tmp_path, reader):
     found = read_text(tmp_path, '{"traceEvents": [[1, 2], 3, "x", null]}', reader)
     assert codes(found) == {"garbage": 4}
     assert found.events == 0
+
+
+@pytest.mark.parametrize("damage", ["xx", '{"ph": }', '{"ph":"X","name":"un'])
+def test_lines_are_counted_once_for_each_kind_of_damage(tmp_path, reader, damage, monkeypatch):
+    counted = []
+    line = Window.line
+    monkeypatch.setattr(Window, "line", lambda self, byte: counted.append(byte) or line(self, byte))
+    text = '{"traceEvents": [' + ",\n".join(entry for _ in range(300) for entry in (event("a"), damage)) + "]}"
+    found = read_text(tmp_path, text, reader)
+    assert sum(codes(found).values()) >= 299
+    assert len(counted) < 10
+
+
+def test_garbage_before_the_end_of_the_list_does_not_cut_it_off(tmp_path, reader):
+    found = read_text(tmp_path, f'{{"traceEvents": [{event("a")}, xx ], "schemaVersion": 1}}', reader)
+    assert codes(found) == {"garbage": 1}
+    assert found.header == {"schemaVersion": 1}

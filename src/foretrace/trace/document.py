@@ -14,7 +14,7 @@ from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens
 from foretrace.trace.header import MAX_HEADER, header_value
 from foretrace.trace.raw import Repair
 from foretrace.trace.recognize import foreign_content, foreign_keys
-from foretrace.trace.repair import LOOK_AHEAD, at_header, meaning, mend, next_event, past_values
+from foretrace.trace.repair import LOOK_AHEAD, at_header, list_end, meaning, mend, next_event, past_values
 from foretrace.trace.shown import beginning, shown
 from foretrace.trace.window import Window
 
@@ -335,12 +335,18 @@ class Document:
             reader.skip()
             return mended.go_on
         is_event = self.window.text[at] == 0x7B  # noqa: PLR2004 - a brace
-        start, line = base + at, self.window.line(base + at)
-        go_on = mended.go_on if mended.go_on >= 0 else self._search(at)
+        code = "broken-event" if is_event else "garbage"
+        start, go_on = base + at, mended.go_on
+        # Counting lines takes a look at all that is before: done where it will be said, and before the text moves on.
+        line = self.window.line(start) if go_on < 0 or code not in self._repairs else 0
+        if go_on < 0 and not is_event:
+            go_on = list_end(self.window.text, at)
+        if go_on < 0:
+            go_on = self._search(at)
         if go_on < 0:
             self._note("cut-off", start, line=line)
             return -1
-        self._note("broken-event" if is_event else "garbage", start, line=line)
+        self._note(code, start, line=line)
         # Text that is read again and again: each of these events seems to hold all that follow.
         self._again += max(0, base + mended.looked - self.window.base - go_on)
         if self._again > _MOST_AGAIN:

@@ -71,6 +71,8 @@ _NEXT_VALUE: Final = re.compile(rb'[ \t\n\r]*+["{\[\-0-9tfnNI]')
 _LOST_END: Final = re.compile(rb',[ \t\n\r]*+"' + _KEYS + rb'"[ \t\n\r]*+:')
 _BARE_KEY: Final = re.compile(rb'([A-Za-z_][^"\\:,{}\[\]\x00-\x1f]*?)"?[ \t\n\r]*+:')
 _SPACES: Final = b" \t\n\r"
+_LAST_BRACKET: Final = re.compile(rb'\](?=[ \t\n\r]*+(?:\}|,[ \t\n\r]*+"[^"\\]*+"[ \t\n\r]*+:|\Z))')
+_NEAR_END: Final = 4096
 # An event begins, or the list ends.
 _ENDS_VALUES: Final = b"{]"
 _LIST_CLOSES: Final = 0x5D
@@ -221,6 +223,12 @@ def _is_likely(found: Found) -> bool:
 def next_event(text: bytes | mmap, at: int) -> int:
     """Where the next thing that looks like an event begins, or -1."""
     return next((start for _, start in _regions(text, at, len(text), whole=False)), -1)
+
+
+def list_end(text: bytes | mmap, at: int) -> int:
+    """The bracket that ends the event list soon after a place between events, or -1."""
+    found = _LAST_BRACKET.search(text, at, at + _NEAR_END)
+    return found.start() if found else -1
 
 
 def past_values(text: bytes | mmap, at: int, end: int) -> tuple[int, int]:
