@@ -24,6 +24,11 @@ def asking(answer: Answer, near: tuple[Near, ...] = ()) -> Question:
         ("none", 0),
         ("5 kernels", 5),
         ("about 5", 5),
+        ("like 5", 5),
+        ("i dunno, like 5?", 5),
+        ("I'd say ~5", 5),
+        ("maybe five", 5),
+        ("5!", 5),
         ("1,000", 1000),
         ("5.0", 5),
     ],
@@ -48,7 +53,12 @@ def test_a_count_is_understood_however_it_is_written(typed, value):
         ("3 times", '"times" does not fit behind a count'),
         ("5; rm", '"; rm" does not fit behind a count'),
         ("5\x1b[2J", '"\\x1b[2j" does not fit behind a count'),
-        ("٣٣ x!", '"x!" does not fit behind a count'),
+        ("٣٣ x!", '"x" does not fit behind a count'),
+        ("not 5", '"not" does not fit before a count'),
+        ("more than 5", '"more than" does not fit before a count'),
+        ("5 or 6", '"or 6" does not fit behind a count'),
+        ("like a lot", "there is no number in it"),
+        ("- 5", "there is no number in it"),
         ("1e999", "that is larger than anything a trace can hold"),
         ("7e99", "that is larger than anything a trace can hold"),
         ("99999999999999999999", "that is larger than anything a trace can hold"),
@@ -94,6 +104,21 @@ def test_numbers_with_units_are_understood(unit, typed, value):
     assert guess.value == pytest.approx(value)
 
 
+@pytest.mark.parametrize("typed", ["0.12", ".5", "about 0.12"])
+def test_a_share_below_one_is_asked_for_its_sign(typed):
+    found = read_guess(asking(Number(0.12, "share")), typed)
+    assert isinstance(found, Refused)
+    assert "type the % sign with it" in found.why
+
+
+def test_a_share_with_its_sign_or_of_one_percent_or_none_is_clear():
+    question = asking(Number(0.12, "share"))
+    assert read_guess(question, "0.12") == Refused("it could mean 0.12 % or 12 %; type the % sign with it")
+    assert read_guess(question, "0.12 %") == Guess(0.0012, "0.12 %")
+    assert read_guess(question, "1") == Guess(0.01, "1 %")
+    assert read_guess(question, "0") == Guess(0, "0 %")
+
+
 @pytest.mark.parametrize(("unit", "typed"), [("bytes", "3 ms"), ("times", "3 MB"), ("share", "3 kernels")])
 def test_a_number_in_another_unit_is_no_guess(unit, typed):
     found = read_guess(asking(Number(1, unit)), typed)
@@ -111,6 +136,10 @@ def test_a_number_in_another_unit_is_no_guess(unit, typed):
         ("3) aten::masked_fill", 2),
         ("3 masked", 2),
         ("masked", 2),
+        ("masked fill", 2),
+        ("Masked-Fill.", 2),
+        ("3 masked fill", 2),
+        ("mul", 1),
         ("aten::mul", 1),
         ("ATEN::MATMUL", 0),
     ],
@@ -124,6 +153,8 @@ def test_an_option_is_chosen_by_number_or_by_its_text(typed, at):
     ("typed", "why"),
     [
         ("7", "there is no option 7"),
+        ("2048", "there is no option 2048"),
+        ("1234567", "there is no option 1234567"),
         ("0", "there is no option 0"),
         ("1) masked", 'option 1 does not say "masked"'),
         ("a", "letters stand for device work here, options have numbers"),

@@ -68,7 +68,7 @@ def test_a_wrong_guess_is_answered_from_the_events():
 def test_nonsense_is_asked_again_with_the_reason_and_without_blame():
     text = held([question()], "lots", "3x slower", "-1", "5")
     assert text.count("That is no guess I can hold against the trace: ") == 3
-    assert "trace: a count is not below zero. Type a whole number such as 3, or Enter for the answer." in text
+    assert "trace: a count is not below zero. Type a whole number such as 3, or Enter twice for the answer." in text
     assert "Right: 5." in text
 
 

@@ -42,6 +42,11 @@ _UNITS: Final[dict[str, dict[str, float]]] = {
     "times": {"x": 1, "times": 1},
     "": {},
 }
+# What may stand before a number: people think aloud.
+_BEFORE: Final = re.compile(
+    r"about|approx(?:imately)?|around|circa|dunno|guess|hmm?|i|i'?d|i'?m|it|it'?s|is|like|maybe|perhaps|probably|"
+    r"roughly|say|so|some|think|um|well|would|"
+)
 # A count may name what it counts: "5 kernels", "5 kernels a call".
 _COUNTED: Final = re.compile(
     r"(?:kernel|launch|launche|call|cop(?:y|ie)|memset|op|cast|transpose|gemm)s?(?: [a-z ]{1,20})?", re.IGNORECASE
@@ -56,7 +61,8 @@ _ASKED: Final = {
     "": "a whole number such as 3",
 }
 _KIND: Final = {"ns": "a time", "bytes": "a size", "share": "a percentage", "times": "a factor", "": "a count"}
-_OPTION: Final = re.compile(r"\(?\s*(\d{1,3})\s*[).:]*\s*(.*)", re.DOTALL)
+_OPTION: Final = re.compile(r"\(?\s*(\d+)\s*[).:]*\s*(.*)", re.DOTALL)
+_MARKS: Final = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
@@ -96,22 +102,41 @@ def read_guess(question: Question, typed: str) -> Guess | Refused:
 
 
 def _number(answer: Number, typed: str) -> Guess | Refused:
-    text = typed.strip().lower().lstrip("~≈=").removeprefix("about").removeprefix("around").strip()
+    text = typed.strip().lower().rstrip("?!. ")
     if len(text) > _LONGEST:
         return Refused("that is too long for a number")
+    words = text.split()
+    while len(words) > 1 and _BEFORE.fullmatch(words[0].strip("~≈=,.:;")):
+        words.pop(0)
+    text = " ".join(words).lstrip("~≈= ")
     head, _, rest = text.partition(" ")
     if head in _WORDS:
         value, unit = float(_WORDS[head]), rest.strip()
     else:
         found = _NUMBER.match(text)
         if found is None:
-            return Refused("there is no number in it")
+            return Refused(_no_number(answer, text))
         value, unit = float(found[0].replace(",", "").replace("_", "")), text[found.end() :].strip()
     scale = _scale(answer, unit)
     if scale is None:
         return Refused(f"{_quoted(unit)} does not fit behind {_KIND[answer.unit]}")
-    why = _impossible(answer, value, value * scale)
+    why = _impossible(answer, value, value * scale) or _unclear(answer, value, unit)
     return Refused(why) if why else Guess(value * scale, _repeated(answer, value * scale))
+
+
+def _no_number(answer: Number, text: str) -> str:
+    """Why there is none, or what stands before it that could turn its meaning around."""
+    found = _NUMBER.search(text)
+    ahead = text[: found.start()].strip(" ,") if found is not None else ""
+    worded = bool(ahead) and all(letter.isalpha() or letter in " ,'" for letter in ahead)
+    return f"{_quoted(ahead)} does not fit before {_KIND[answer.unit]}" if worded else "there is no number in it"
+
+
+def _unclear(answer: Number, value: float, unit: str) -> str:
+    """Of a share below one nobody knows whether it is of a hundred or of one."""
+    if answer.unit != "share" or unit or not 0 < value < 1:
+        return ""
+    return f"it could mean {number_text(value)} % or {number_text(100 * value)} %; type the % sign with it"
 
 
 def _impossible(answer: Number, value: float, scaled: float) -> str:
@@ -150,10 +175,9 @@ def _choice(answer: Choice, typed: str) -> Guess | Refused:
     text = typed.strip().lower()
     numbered = _OPTION.fullmatch(text)
     if numbered is not None and text not in options:
-        return _numbered(answer, int(numbered[1]), numbered[2].strip(" .)"))
-    text = text.strip(".()")
-    same = [at for at, option in enumerate(options) if option == text]
-    part = same or [at for at, option in enumerate(options) if text in option and len(text) > 1]
+        return _numbered(answer, numbered[1], numbered[2].strip(" .)"))
+    text = text.strip(".()?! ")
+    part = _meant(options, text)
     if len(part) == 1:
         return Guess(part[0], answer.options[part[0]])
     if len(text) == 1 and text.isalpha():
@@ -162,12 +186,33 @@ def _choice(answer: Choice, typed: str) -> Guess | Refused:
     return Refused(f"{many} {_quoted(text)} in it")
 
 
-def _numbered(answer: Choice, number: int, rest: str) -> Guess | Refused:
+def _meant(options: list[str], text: str) -> list[int]:
+    """The options that a text may mean: the same one, or those that hold it as words, or those that hold it at all."""
+    plainly = _plainly(text)
+    if len(plainly) < 2:  # noqa: PLR2004 - a letter is in every option
+        return [at for at, option in enumerate(options) if option == text]
+    held = [_plainly(option) for option in options]
+    tests = (
+        [option == text for option in options],
+        [option == plainly for option in held],
+        [f" {plainly} " in f" {option} " for option in held],
+        [plainly in option for option in held],
+    )
+    return next(([at for at, fits in enumerate(test) if fits] for test in tests if any(test)), [])
+
+
+def _plainly(text: str) -> str:
+    """Its words, without what joins them: ``masked_fill`` is ``masked fill``."""
+    return _MARKS.sub(" ", text.lower()).strip()
+
+
+def _numbered(answer: Choice, digits: str, rest: str) -> Guess | Refused:
     """An option by its number; what stands behind the number must not contradict it."""
+    number = int(digits) if len(digits) <= _LONGEST else 0
     if not 1 <= number <= len(answer.options):
-        return Refused(f"there is no option {number}")
+        return Refused(f"there is no option {ellipsis(digits, _LONGEST)}")
     option = answer.options[number - 1]
-    if rest and rest not in option.lower():
+    if rest and _plainly(rest) not in _plainly(option):
         return Refused(f"option {number} does not say {_quoted(rest)}")
     return Guess(number - 1, option)
 

@@ -134,7 +134,7 @@ def _guess(out: Console, question: Question, ask: Callable[[str], str]) -> Guess
                 out.print()
                 return found
             say(out, f"That is no guess I can hold against the trace: {found.why}.", gap=False)
-            say(out, f"Type {wanted(question)}, or Enter for the answer.", gap=False)
+            say(out, f"Type {wanted(question)}, or Enter twice for the answer.", gap=False)
 
 
 def _go_on(out: Console, ask: Callable[[str], str]) -> None:
