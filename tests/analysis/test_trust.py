@@ -29,9 +29,17 @@ def test_a_clean_file_has_an_empty_header():
 def test_unlinked_activity_says_what_it_does_to_other_totals():
     doubt = header(clean().kernel("early", ts=90.5, dur=10).kernel("early", ts=91, dur=9))["unlinked-activity"]
     assert (doubt.count, doubt.time_ns) == (2, 19_000)
-    assert "launched before the recording began" in doubt.text
-    assert "2 kernels a step" in doubt.text
-    assert "true are 1 and 0.100 ms" in doubt.text
+    assert doubt.text == (
+        "2 kernels (19.0 us) were launched before the recording. A step has 1 kernel in 50.1 us; PyTorch's table adds "
+        "them: 2 in 59.6 us."
+    )
+
+
+def test_an_unlinked_copy_adds_time_and_no_kernel():
+    doubt = header(clean().memcpy("Memcpy DtoD (Device -> Device)", ts=90.5, dur=10, launched=None))[
+        "unlinked-activity"
+    ]
+    assert doubt.text.endswith("A step has 50.1 us of device time; PyTorch's table adds them: 55.1 us.")
 
 
 def test_a_file_that_was_cut_off_is_not_said_to_hold_true_counts(tmp_path):
@@ -41,13 +49,13 @@ def test_a_file_that_was_cut_off_is_not_said_to_hold_true_counts(tmp_path):
     path.write_bytes(text[: text.index(b"aten::add")])
     doubts = {doubt.code: doubt.text for doubt in reading(load_trace(path)).doubts}
     assert "cut-off" in doubts
-    assert "true are" not in doubts["unlinked-activity"]
-    assert "what can be read of the steps holds" in doubts["unlinked-activity"]
+    assert "A step has" not in doubts["unlinked-activity"]
+    assert "What is left of a step has 1 kernel in" in doubts["unlinked-activity"]
 
 
 def test_unlinked_activity_without_any_launch_in_the_file():
     doubt = header(Build().gpu().kernel("k", ts=1.5, dur=1))["unlinked-activity"]
-    assert "but no launches were" in doubt.text
+    assert doubt.text == "1 kernel (1.0 us) was recorded, but no launches were. It belongs to no op."
 
 
 def test_launches_whose_activity_is_missing():
@@ -128,6 +136,19 @@ def test_profiler_overhead_inside_a_launch_is_no_launch_cost():
     doubt = header(build)["profiler-overhead"]
     assert (doubt.count, doubt.time_ns) == (1, 1_700_000)
     assert "lies in a cudaLaunchKernel of 1.800 ms: that is no launch cost" in doubt.text
+    assert doubt.text.startswith("The profiler's own work (Activity Buffer Request) took 1.700 ms inside the steps. ")
+
+
+def test_loading_code_is_not_called_the_profilers_work():
+    build = clean().x("overhead", "Lazy Function Loading", 110, 3).x("overhead", "Activity Buffer Request", 120, 5)
+    build.x("overhead", "Runtime Triggered Module Loading", 115, 2)
+    doubt = header(build)["profiler-overhead"]
+    assert doubt.text == (
+        "The profiler's own work (Activity Buffer Request) took 5.0 us inside the steps, loading code to the device at "
+        "its first use (Lazy Function Loading, Runtime Triggered Module Loading) 5.0 us."
+    )
+    alone = header(clean().x("overhead", "Lazy Function Loading", 110, 3))["profiler-overhead"]
+    assert alone.text.startswith("Loading code to the device at its first use (Lazy Function Loading) took 3.0 us")
 
 
 def test_profiler_overhead_outside_the_steps_is_nobodys_concern():

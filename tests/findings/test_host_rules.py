@@ -328,6 +328,13 @@ def test_a_buffer_request_inside_a_launch_is_the_profilers_work():
     assert not found(steps(tiny).load(), "FT206")
 
 
+def test_loading_code_is_noted_apart_from_the_profilers_work():
+    build = steps(tiny).x("overhead", "Activity Buffer Request", 20, 1.7).x("overhead", "Lazy Function Loading", 30, 2)
+    assert one(build.load(), "FT206").title == (
+        "the profiler's own work is in the window: 1.7 us; loading code: 2.0 us"
+    )
+
+
 @pytest.mark.parametrize("call", ["cudaMalloc", "cudaFree", "hipMalloc", "cudaHostAlloc", "cuMemCreate"])
 def test_allocator_calls_in_steady_state(call):
     finding = one(steps(lambda step: (step.build.call(call, step.host, 300), tiny(step))).load(), "FT207")

@@ -1,4 +1,4 @@
-"""Doubts about what a file holds: nothing, no device activity, no steps, a cold first step, profiler overhead."""
+"""Doubts about what a file holds: nothing, no device activity, no steps, a cold first step, overhead."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from foretrace.analysis.overhead import overhead_parts
 from foretrace.analysis.trust.doubt import Doubt
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import TimeFault
@@ -82,7 +83,7 @@ def cold_step(_trace: Trace, steps: Timeline) -> Doubt | None:
 
 
 def profiler_overhead(trace: Trace, steps: Timeline) -> Doubt | None:
-    """The profiler's own work inside the window."""
+    """The profiler's own work inside the window, and code being loaded."""
     rows = trace.rows
     own = trace.rows_of(Category.OVERHEAD)
     own = own[rows.fault[own] == TimeFault.NONE]
@@ -91,7 +92,6 @@ def profiler_overhead(trace: Trace, steps: Timeline) -> Doubt | None:
         own = own[(rows.ts[own] < high) & (rows.end[own] > low)]
     if not own.size:
         return None
-    names = sorted({trace.name(int(row)) for row in own})
     worst = own[int(np.argmax(rows.dur[own]))]
     launches = trace.launches
     inside = launches[
@@ -104,12 +104,14 @@ def profiler_overhead(trace: Trace, steps: Timeline) -> Doubt | None:
         call = int(inside[-1])
         note = f" The longest lies in a {trace.name(call)} of {time_text(int(rows.dur[call]))}: that is no launch cost."
     where = "the steps" if steps.steps else "the window"
-    total = int(rows.dur[own].sum())
+    first, *rest = overhead_parts(trace, own)
+    told = f"{first.kind} ({', '.join(first.names)}) took {time_text(first.time_ns)} inside {where}"
+    told += "".join(f", {part.kind} ({', '.join(part.names)}) {time_text(part.time_ns)}" for part in rest)
     return Doubt(
         "profiler-overhead",
         len(own),
-        total,
-        f"The profiler's own work ({', '.join(names)}) took {time_text(total)} inside {where}.{note}",
+        int(rows.dur[own].sum()),
+        f"{told[0].upper()}{told[1:]}.{note}",
     )
 
 

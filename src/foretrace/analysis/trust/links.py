@@ -10,7 +10,7 @@ import numpy as np
 from foretrace.analysis.trust.doubt import Doubt, kinds_text
 from foretrace.trace.kineto import Category
 from foretrace.trace.nesting import forest
-from foretrace.units import count_text, time_text
+from foretrace.units import count_text, time_scale, time_text
 
 if TYPE_CHECKING:
     from foretrace.analysis.timeline import Timeline
@@ -43,12 +43,11 @@ def unlinked_activity(trace: Trace, steps: Timeline) -> Doubt | None:
     early = bool(calls) and bool((acts.ts[lost] <= begin + _queue(trace)).all())
     verb = "was" if len(lost) == 1 else "were"
     why = (
-        f"{verb} launched before the recording began"
+        f"{verb} launched before the recording"
         if early
         else (f"{verb} recorded without a launch" if calls else f"{verb} recorded, but no launches were")
     )
-    belong = "belongs" if len(lost) == 1 else "belong"
-    head = f"{kinds_text(trace, lost)} ({time_text(time)}) {why} and {belong} to no step and no op."
+    head = f"{kinds_text(trace, lost)} ({time_text(time)}) {why}."
     return Doubt("unlinked-activity", len(lost), time, head + _other_totals(trace, steps, lost, time))
 
 
@@ -60,25 +59,26 @@ def _queue(trace: Trace) -> int:
 
 
 def _other_totals(trace: Trace, steps: Timeline, lost: I64, time: int) -> str:
+    """What a step has without and with them, both as a mean over the steps, so that they compare at a glance."""
     acts = trace.activities
     if not steps.steps:
-        return ""
+        return " It belongs to no op." if len(lost) == 1 else " They belong to no op."
     number = len(steps.steps)
     kernels = acts.category == Category.KERNEL
     mine = acts.step >= 0
-    all_kernels = int(np.count_nonzero(kernels & mine)) + int(np.count_nonzero(kernels[lost]))
-    true_kernels = int(np.count_nonzero(kernels & mine))
-    total = int(acts.dur[mine].sum())
-    if all_kernels == true_kernels:
-        shown, true = time_text(total + time), time_text(total)
-        return f" A table that adds them, as PyTorch's does, shows {shown} of device time; in steps are {true}."
-    over = f", the times over {count_text(number, 'step')}" if number > 1 else ""
+    own, added = int(np.count_nonzero(kernels & mine)), int(np.count_nonzero(kernels[lost]))
+    own_time = int(acts.dur[mine].sum())
+    scale = time_scale((own_time + time) / number)
+    true, shown = scale(own_time / number), scale((own_time + time) / number)
+    if added:
+        each = _each(own, number)
+        true = f"{each} {'kernel' if each == '1' else 'kernels'} in {true}"
+        shown = f"{_each(own + added, number)} in {shown}"
+    else:
+        true = f"{true} of device time"
     incomplete = any(repair.code in _INCOMPLETE for repair in trace.repairs)
-    what = "what can be read of the steps holds" if incomplete else "true are"
-    return (
-        f" A table that adds them, as PyTorch's does, shows {_each(all_kernels, number)} kernels a step and "
-        f"{time_text(total + time)}; {what} {_each(true_kernels, number)} and {time_text(total)}{over}."
-    )
+    step = "What is left of a step" if incomplete else "A step"
+    return f" {step} has {true}; PyTorch's table adds them: {shown}."
 
 
 def _each(total: int, number: int) -> str:
