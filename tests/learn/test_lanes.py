@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
 from build import Build
-from foretrace.learn.lanes import draw, drawn_text
+from foretrace.learn.lanes import draw, draw_lanes, drawn_text
+from foretrace.learn.legend import legend_text
+from foretrace.learn.lesson import Lanes, Question
 from foretrace.learn.recorded import Recorded, Shelf
+from foretrace.learn.registry import LESSONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from foretrace.learn.lesson import Block
 
 
-def drawn(build: Build, step: int = 0, width: int = 50, *, quiet: bool = False) -> str:
-    return drawn_text(draw(Recorded("x", build.load()), step, width, quiet=quiet))
+def drawn(build: Build, step: int = 0, width: int = 50, *, quiet: bool = False, lettered: bool = True) -> str:
+    return drawn_text(draw(Recorded("x", build.load()), step, width, quiet=quiet, lettered=lettered))
 
 
 def test_ops_launches_and_kernels_stand_on_one_axis():
@@ -27,7 +39,7 @@ def test_ops_launches_and_kernels_stand_on_one_axis():
         "                 ▌mm░░░░░\n"
         " launch              a               b\n"
         " GPU                         a███████    b▓▓▓▓▓▓▓\n"
-        "         ╵0      ╵0.02   ╵0.04   ╵0.06   ╵0.1 ms╵"
+        "         ╵0 ms   ╵0.02   ╵0.04   ╵0.06   ╵0.08  ╵"
     )
 
 
@@ -127,6 +139,52 @@ def test_copies_look_different_and_streams_have_rows_of_their_own():
     assert "GPU s7" in text
     assert "GPU s9" in text
     assert "▒▒▒" in text
+
+
+def test_without_letters_launches_have_a_mark_each_call_one():
+    build = Build().step(0, 0, 100).op("aten::x", 0, 50)
+    build.replay(["a", "b", "c"], ts=60, dur=10, launched=20)
+    text = drawn(build, lettered=False)
+    launches, device = (
+        next(line for line in text.splitlines() if line.startswith(f" {row}")) for row in ("launch", "GPU")
+    )
+    assert launches.count("▾") == 1
+    assert not set(launches[9:] + device[9:]) & set("abc")
+
+
+def test_the_unit_stands_at_the_first_tick_and_a_number_without_room_is_left_out():
+    build = Build().step(0, 0, 100).op("aten::x", 0, 50).kernel("k", ts=50, dur=50, launched=5)
+    ticks = drawn(build, width=60).splitlines()[-1].split()
+    assert ticks == ["╵0", "ms", "╵0.02", "╵0.04", "╵0.06", "╵0.08", "╵"]
+
+
+def test_a_legend_explains_the_marks_of_its_drawing_and_no_others():
+    lone = legend_text(" CPU     ▌x░░\n launch  a\n GPU     a██", lettered=True)
+    assert lone == "▌░ ops on the CPU; letters: device work, at its launch and where it runs; █ kernels."
+    full = legend_text(" CPU     ▌x\n CPU, 2  ▌y\n launch  ▾\n GPU     ··█▓▒", lettered=False)
+    assert full == (
+        "▌░ ops on the CPU; ▾ a launch; █ ▓ kernels, in turns; ▒ a copy or a memset; · work of another step; CPU, 2: "
+        "another thread."
+    )
+    assert "▓" not in legend_text(" GPU     a██", lettered=True, at_length=True)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_explains_every_mark_that_it_draws(name):
+    told: set[str] = set()
+    for view in views(LESSONS[name].blocks(Shelf())):
+        lines, legend = draw_lanes(view, 80)
+        text = drawn_text(lines)
+        told |= set(legend) & set("▌░▒▓█·▾")
+        drawing = "".join(line for line in text.splitlines() if not line.startswith((" CPU", "  ")))
+        assert set(drawing) & set("▒▓█·▾") <= told
+        assert ("CPU, 2" in text) <= ("CPU, 2" in legend)
+
+
+def views(blocks: Sequence[Block]) -> Iterator[Lanes]:
+    for block in blocks:
+        inside = (*block.look, *block.because) if isinstance(block, Question) else (block,)
+        yield from (view for view in inside if isinstance(view, Lanes))
 
 
 def test_a_file_without_steps_is_drawn_whole():

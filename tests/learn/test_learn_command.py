@@ -73,7 +73,8 @@ def test_a_lesson_as_json_has_questions_with_answers_for_courses():
     assert first["answer"] == 5
     assert {view["kind"] for view in first["look"]} == {"table"}
     second = next(block for block in blocks if block["kind"] == "question" and block["key"] == "copies")
-    assert {view["kind"] for view in second["look"]} == {"lanes", "prose"}
+    assert {view["kind"] for view in second["look"]} == {"lanes"}
+    assert "▒ a copy or a memset" in second["look"][0]["legend"]
     assert {block["key"]: block["tried"] for block in blocks if block["kind"] == "question"}["autograd"]
 
 

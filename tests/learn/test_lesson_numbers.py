@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from raw_counts import RawCounts, counts, events, mutated
-from told import explanation, questions, told
+from told import explanation, lines_of, questions, told
 
+from foretrace.learn.content import block_json
 from foretrace.learn.lesson import Grid, times_text
 from foretrace.learn.recorded import SHIPPED, Shelf
 from foretrace.learn.registry import LESSONS
@@ -26,7 +27,6 @@ COUNTED = [
     ("attention", "kernels", "attention-naive"),
     ("math", "kernels", "attention-math"),
     ("fused", "kernels", "attention-flash"),
-    ("decoder", "kernels", "decoder-eager"),
     ("trust", "kernels", "stranger"),
 ]
 
@@ -78,16 +78,15 @@ def test_what_bounds_the_small_matmul_is_its_busy_share():
     text = explanation("matmul", "bound")
     assert f"busy {share_text(share)} of the time" in text
     assert f"works {raw.device_us:.1f} us of every {raw.period_us:.1f} us" in text
-    assert f"needs {time_text(raw.cpu_us * US)} to get a step through" in text
+    assert f"needs {time_text(raw.cpu_us * US)} to get this step through" in text
 
 
-def test_the_rest_of_a_period_lies_between_the_steps_and_in_a_slow_first_one():
+def test_the_rest_of_a_period_is_told_without_figures_that_do_not_add_up():
     raw = counts("matmul-64")
-    pauses = [after.start - before.end for before, after in pairwise(raw.warm)]
     text = explanation("matmul", "bound")
-    assert f"does its bookkeeping ({min(pauses):.1f} to {max(pauses):.1f} us)" in text
+    assert "is the profiler's bookkeeping between steps" in text
     slower = raw.warm[0].cpu_us > 1.5 * raw.cpu_us
-    assert (f"the first step of the recording was slower ({raw.warm[0].cpu_us:.1f} us)" in text) == slower
+    assert ("and a first step that took longer" in text) == slower
 
 
 def test_the_occupancy_of_the_large_gemm_is_that_of_its_launch():
@@ -124,7 +123,7 @@ def test_compiling_changes_what_lies_between_two_steps():
 
 @pytest.mark.parametrize(
     ("lesson", "key", "recording"),
-    [("matmul", "cold", "matmul-first"), ("fused", "plan", "attention-cudnn-first"), ("trust", "cold", "matmul-first")],
+    [("matmul", "cold", "matmul-first"), ("trust", "cold", "matmul-first")],
 )
 def test_a_first_step_is_compared_with_the_median_of_the_later_ones(lesson, key, recording):
     raw = counted(recording)
@@ -153,7 +152,7 @@ def test_what_fills_the_first_step_is_counted_by_its_events():
     times = {row[0]: float(row[1].split()[0]) for row in table.rows}
     assert sum(times.values()) == pytest.approx(cold.cpu_us / 1000, abs=0.01)
     profiler = sum(event["dur"] for event in inside if event["name"] == "Activity Buffer Request")
-    assert times["the profiler itself (Activity Buffer Request)"] == pytest.approx(profiler / 1000, abs=0.001)
+    assert times["the profiler's own work (Activity Buffer Request)"] == pytest.approx(profiler / 1000, abs=0.001)
     loading = sum(event["dur"] for event in inside if event["name"].endswith("Loading"))
     assert next(time for part, time in times.items() if "Loading" in part) == pytest.approx(loading / 1000, abs=0.001)
     pause = max(after - before for before, after in pairwise([cold.start, *marks, cold.end]))
@@ -210,6 +209,33 @@ def test_the_parts_of_the_math_backend_sum_to_the_whole():
     assert sum(times) == pytest.approx(raw.shown.device_us / 1000, abs=0.004)
 
 
+def test_the_casts_of_the_math_backend_are_told_by_their_sizes():
+    raw = counts("attention-math")
+    ops = [event for event in events("attention-math") if event["name"] == "aten::copy_"]
+    letters = {"inputs": [], "result": [], "weights": []}
+    for letter, event in zip("abcdefghijklmnopqrstuvwxyz", raw.shown.work, strict=False):
+        launch = event["launch"]["ts"]
+        cast = [op for op in ops if op["ts"] <= launch < op["ts"] + op["dur"]]
+        if cast:
+            to = cast[0]["args"]["Input type"][0]
+            whole = cast[0]["args"]["Input Dims"][0] == [8, 16, 1024, 64]
+            letters["inputs" if to == "float" else "result" if whole else "weights"].append(letter)
+    assert [len(letters[part]) for part in ("inputs", "result", "weights")] == [3, 1, 1]
+    text = explanation("math", "unit")
+    one, two, three = letters["inputs"]
+    assert f"{one}, {two} and {three} cast the inputs to float32, and {letters['result'][0]} casts the result" in text
+    assert f"{letters['weights'][0]} casts the weights, the softmax's output, as well, and nothing reads that" in text
+
+
+def test_the_floor_of_the_math_backend_is_that_of_the_causal_half():
+    raw = counts("attention-math")
+    floor = 8 * 16 * 2 * 2 * 64 * 1024 * (1024 + 1) / 2 / 989.4e12 * 1e6
+    text = explanation("math", "slower")
+    assert "At the card's peak, 989 TFLOP/s in bf16 on tensor cores, the causal half of the arithmetic" in text
+    assert f"would take {floor:.1f} us" in text
+    assert f"takes {times_text(raw.device_us / floor)} that" in text
+
+
 def test_the_math_backends_units_are_those_of_its_gemms():
     raw = counts("attention-math")
     fp32 = [event for event in raw.shown.work if "gemm" in event["name"] and "f32f32" in event["name"]]
@@ -255,7 +281,18 @@ def test_what_the_fused_kernels_achieve_follows_from_their_times():
     text = explanation("fused", "occupancy")
     by_speed = sorted(rows, key=lambda name: counts(f"attention-{name}").device_us)
     assert f"by speed it is {', '.join(by_speed)}." in text
-    assert f"even {by_speed[0]} reaches {rows[by_speed[0]][4]} of it" in text
+    assert f"even {by_speed[0]} reaches {rows[by_speed[0]][4]}, and" in text
+
+
+def test_a_new_shape_costs_the_first_step_time_on_the_cpu():
+    raw = counted("attention-cudnn-first")
+    whole = [max(step.end, *(act["ts"] + act["dur"] for act in step.work)) - step.start for step in raw.steps]
+    scale = time_scale(min(whole) * US)
+    asked = questions("fused")["plan"]
+    assert f"the first step takes {scale(whole[0] * US)}, later ones take {scale(median(whole[1:]) * US)}" in asked.ask
+    assert "[8, 16, 1152, 64]" in asked.ask
+    assert asked.answer.text == "to the CPU, before that call"
+    assert f"On the device: {raw.steps[0].device_us:.1f} us in the first step" in explanation("fused", "plan")
 
 
 def test_cudnns_kernel_is_launched_by_the_call_of_its_correlation():
@@ -289,6 +326,81 @@ def test_the_backend_is_the_op_inside(recording):
     assert {questions("backends")[recording].answer.text} == ran
 
 
+def test_calls_of_sdpa_are_asked_for_with_their_shapes():
+    found = questions("backends")
+    assert "q, k and v are [4, 32, 1024, 128]." in found["sdpa-causal"].ask
+    assert "q is [4, 32, 1024, 128], k and v are [4, 8, 1024, 128]." in found["sdpa-gqa"].ask
+    assert "The mask is [1024, 1024]." in found["sdpa-mask"].ask
+    assert all(question.ask.endswith("Which backend runs?") for question in found.values())
+
+
+def test_a_share_of_a_peak_says_which_peak_and_what_is_counted():
+    plain, decode = counts("sdpa-causal"), counts("sdpa-decode")
+    rate = 4 * 32 * 2 * 2 * 128 * 1024 * (1024 + 1) / 2 / (plain.device_us * 1e-6)
+    text = explanation("backends", "sdpa-causal")
+    assert f"the causal half of the arithmetic at {rate / 1e12:.0f} TFLOP/s, {share_text(rate / 989.4e12)} of" in text
+    assert "the card's peak, 989 TFLOP/s in bf16 on tensor cores." in text
+    moved = 2 * (2 * 4 * 32 * 128 + 2 * 4 * 8 * 4096 * 128)
+    rate = moved / (decode.device_us * 1e-6)
+    text = explanation("backends", "sdpa-decode")
+    assert f"It moves {bytes_text(moved)} at least, at {rate / 1e12:.2f} TB/s, {share_text(rate / 4.8e12)} of" in text
+    for name in ("sdpa-mask", "sdpa-fp32", "sdpa-gqa", "sdpa-gqa-fp32"):
+        assert "peak" not in explanation("backends", name)
+
+
+def test_what_other_kernels_of_a_call_do_is_told_by_their_ops():
+    mask = counts("sdpa-mask").shown
+    assert f"{mask.count('kernel') - 1} of the kernels (`aten::fill_` and `aten::where`) turn" in explanation(
+        "backends", "sdpa-mask"
+    )
+    text = explanation("backends", "sdpa-gqa-fp32")
+    assert "no casts, as the inputs are float32 already, but 2 kernels (`repeat_interleave`) that copy k and v" in text
+    assert "The second kernel (reduction) joins what they found." in explanation("backends", "sdpa-decode")
+
+
+def test_the_kernels_of_eager_attention_are_those_launched_in_its_annotation():
+    raw = counts("decoder-eager")
+    ranges = [event for event in events("decoder-eager") if event["name"] == "attention" and "dur" in event]
+    host = [event for event in ranges if event["cat"] == "user_annotation"]
+    inside = [
+        event
+        for event in raw.shown.work
+        if any(each["ts"] <= event["launch"]["ts"] < each["ts"] + each["dur"] for each in host)
+    ]
+    kernels = sum(event["cat"] == "kernel" for event in inside)
+    question = questions("decoder")["kernels"]
+    assert question.answer.value == kernels
+    table = next(view for view in question.look if isinstance(view, Grid))
+    assert sum(int(row[1]) for row in table.rows) == len(inside)
+    assert f"The whole block launches {raw.shown.count('kernel')} kernels" in explanation("decoder", "kernels")
+
+
+def test_attention_left_to_sdpa_is_its_kernel_and_the_rotation():
+    text = explanation("decoder", "device")
+    found = re.search(
+        r"Of these ([\d.]+) ms SDPA itself takes ([\d.]+) ms; the other ([\d.]+) ms are the rotation", text
+    )
+    assert found is not None
+    assert float(found[1]) == pytest.approx(float(found[2]) + float(found[3]))
+
+
+def test_the_parts_of_a_compiled_call_add_up():
+    raw = counts("matmul-4096-compiled")
+    found = re.search(
+        r"Of these ([\d.]+) us, `aten::addmm` takes ([\d.]+) us\. .*takes ([\d.]+) us; the other ([\d.]+) us go",
+        explanation("matmul", "compiled"),
+    )
+    assert found is not None
+    whole, op, guards, rest = map(float, found.groups())
+    assert whole == pytest.approx(op + guards + rest)
+    step = raw.shown
+    inside = [event for event in events("matmul-4096-compiled") if step.start <= event["ts"] < step.end]
+    assert whole == pytest.approx(step.cpu_us, abs=0.05)
+    assert op == pytest.approx(sum(event["dur"] for event in inside if event["name"] == "aten::addmm"), abs=0.05)
+    cache = sum(event["dur"] for event in inside if event["name"] == "TorchDynamo Cache Lookup")
+    assert guards == pytest.approx(cache, abs=0.05)
+
+
 def test_the_block_gets_faster_by_its_device_time():
     eager, sdpa = counts("decoder-eager"), counts("decoder-sdpa")
     assert questions("decoder")["device"].answer.value == pytest.approx(eager.device_us / sdpa.device_us, rel=1e-4)
@@ -299,7 +411,15 @@ def test_the_block_gets_faster_by_its_device_time():
 def test_a_replay_is_launched_by_one_call():
     raw = counts("graph-replay")
     calls = {event["launch"]["ts"] for event in raw.shown.work}
-    assert questions("graphs")["launches"].answer.value == len(calls)
+    assert len(calls) == 1
+    assert f"Replayed: {raw.shown.count('kernel')} kernels in 1 call" in explanation("graphs", "cpu")
+    assert questions("graphs")["cpu"].answer.value == pytest.approx(raw.cpu_us * US, rel=1e-4)
+    one_by_one = counts("graph-eager")
+    assert (
+        f"{len({event['launch']['ts'] for event in one_by_one.shown.work})} launches" in questions("graphs")["cpu"].ask
+    )
+    alike = abs(raw.device_us / one_by_one.device_us - 1) < 0.1
+    assert questions("graphs")["kernels"].answer.text.startswith("they take about as long") == alike
     ratio = counts("graph-eager").period_us / raw.period_us
     assert questions("graphs")["period"].answer.value == pytest.approx(ratio, rel=1e-4)
 
@@ -312,7 +432,18 @@ def test_the_strangers_quotient_is_not_its_kernels_a_step():
     assert [near.guess for near in question.near] == [raw.kernels_in_file / len(raw.steps)]
     lost = sum(event["dur"] for event in raw.unlinked)
     own = sum(step.device_us for step in raw.steps)
-    assert questions("trust")["time"].answer.value == pytest.approx(lost / own, rel=1e-4)
+    asked = questions("trust")["time"]
+    assert asked.answer.value == pytest.approx(lost * US)
+    kernels = sum(step.count("kernel") for step in raw.steps)
+    assert f"The {kernels} kernels of the steps take {time_text(own * US)}" in asked.ask
+    assert f"the unlinked {len(raw.unlinked)} kernels add" in asked.ask
+    assert f"says {share_text(lost / own)} too much" in explanation("trust", "time")
+    said = " ".join(lines_of(block_json(asked.look[0])))
+    number = len(raw.steps)
+    assert (
+        f"A step has {kernels // number} kernels in {time_text(own / number * US)}; PyTorch's table adds them" in said
+    )
+    assert said.endswith(f"{raw.kernels_in_file / number:.1f} in {time_text((own + lost) / number * US)}.")
 
 
 # A changed recording changes what is said.
@@ -348,6 +479,27 @@ def test_a_lost_kernel_changes_the_count(lesson, key, recording, tmp_path):
     if raw.per_step("kernel") == lost:
         return  # nothing is left to teach with
     assert questions(lesson, shelf)[key].answer.value == raw.per_step("kernel") - lost
+
+
+def test_a_lost_kernel_changes_the_kernels_of_attention(tmp_path):
+    def without(event: dict[str, Any]) -> dict[str, Any] | None:
+        return None if event.get("cat") == "kernel" and "softmax" in event["name"] else event
+
+    shelf = mutated(tmp_path, without, "decoder-eager")
+    before, after = (questions("decoder", each)["kernels"].answer.value for each in (None, shelf))
+    assert after == before - 1
+
+
+def test_other_sizes_change_the_shapes_that_are_asked_about(tmp_path):
+    def smaller(event: dict[str, Any]) -> dict[str, Any]:
+        if event.get("name") == "aten::scaled_dot_product_attention":
+            event["args"]["Input Dims"][:3] = [[2, 8, 512, 64]] * 3
+        return event
+
+    shelf = mutated(tmp_path, smaller, "sdpa-causal", "attention-cudnn-first", "attention-math")
+    assert "q, k and v are [2, 8, 512, 64]." in questions("backends", shelf)["sdpa-causal"].ask
+    assert "not seen, [2, 8, 512, 64]." in questions("fused", shelf)["plan"].ask
+    assert "would take 17.4 us" not in told("math", shelf)
 
 
 def test_a_smaller_copy_changes_the_bytes(tmp_path):

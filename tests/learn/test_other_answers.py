@@ -41,13 +41,21 @@ def test_what_fills_a_cold_step_is_read_from_its_events(tmp_path):
 
 def test_a_plan_is_looked_for_where_the_time_goes(tmp_path):
     slow_cpu = shelf(tmp_path / "a", attention_cudnn_first=first_calls(80_000, 100))
-    assert "on the CPU" in questions("fused", slow_cpu)["plan"].answer.text
+    assert questions("fused", slow_cpu)["plan"].answer.text == "to the CPU, before that call"
 
     def one(build: Build, at: float) -> None:
         build.op("aten::mm", at + 1, 50).kernel(GEMM, at + 30, 90_000 if at == 0 else 10, launched=at + 5, **LAUNCH)
 
     slow_device = shelf(tmp_path / "b", attention_cudnn_first=steps(one, (200.0, 100.0, 100.0)))
-    assert "on the device" in questions("fused", slow_device)["plan"].answer.text
+    assert questions("fused", slow_device)["plan"].answer.text.startswith("to the device")
+
+    def slow_launch(build: Build, at: float) -> None:
+        width = 50_000 if at == 0 else 100
+        build.op("aten::mm", at + 1, width).call("cudaLaunchKernel", at + 2, width - 20, correlation=int(at) + 7)
+        build.x("kernel", GEMM, at + width + 1, 10, correlation=int(at) + 7, **LAUNCH)
+
+    in_call = shelf(tmp_path / "c", attention_cudnn_first=steps(slow_launch, (50_200.0, 200.0, 200.0)))
+    assert "in the call that launches" in questions("fused", in_call)["plan"].answer.text
 
 
 def test_what_compile_joins_is_read_from_the_kernels_name(tmp_path):
@@ -127,12 +135,13 @@ def test_a_step_that_follows_the_device_is_said_to(tmp_path):
 def test_a_graph_that_helps_is_said_to_help(tmp_path):
     found = shelf(tmp_path, graph_eager=launched_one_by_one(20, 2.0, 20.0), graph_replay=replayed(20, 2.0, 50.0))
     asked = questions("graphs", found)
-    assert asked["launches"].answer.value == 1
-    assert "makes 20 launches" in asked["launches"].ask
+    assert "20 kernels in 1 call (`cudaGraphLaunch`)" in explanation("graphs", "cpu", found)
+    assert "makes 20 launches" in asked["cpu"].ask
+    assert asked["kernels"].answer.text.startswith("they take about as long")
     assert asked["period"].answer.value == pytest.approx(410 / 50)
     text = told("graphs", found)
     assert "The device waited for launches before." in text
-    assert "the step became 8.2 times as fast" in text
+    assert "It helps while the device waits for the CPU; here the device was busy 10 % of the time." in text
     assert "There are no ops in a step of this recording" in text
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from foretrace.analysis.intervals import union_length
+from foretrace.analysis.overhead import LOADING, PROFILER, overhead_kind
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import TimeFault
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from foretrace.trace.raw import I64
 
 __all__ = ["CpuParts", "cpu_parts"]
-
-_LOADING: Final = "Loading"
-"""In the names of what CUDA reports when it brings code to the device at its first use."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,8 @@ def cpu_parts(recorded: Recorded, step: int) -> CpuParts:
     thread = int(rows.thread[trace.steps.row[step]])
     timed = (rows.fault == TimeFault.NONE) & (rows.ts < high) & (rows.end > low)
     own = np.flatnonzero(timed & (rows.category == Category.OVERHEAD))
-    loads = [int(row) for row in own if _LOADING in trace.name(int(row))]
-    others = [int(row) for row in own if _LOADING not in trace.name(int(row))]
+    loads = [int(row) for row in own if overhead_kind(trace.name(int(row))) == LOADING]
+    others = [int(row) for row in own if overhead_kind(trace.name(int(row))) == PROFILER]
     calls = timed & ((rows.category == Category.RUNTIME) | (rows.category == Category.DRIVER))
     calls = np.flatnonzero(calls & (rows.thread == thread))
     ops = np.flatnonzero(timed & (rows.category == Category.CPU_OP) & (rows.thread == thread))

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrace.learn.guess import allowed
-from foretrace.learn.lanes import draw, drawn_text
+from foretrace.learn.lanes import draw_lanes, drawn_text
 from foretrace.learn.lesson import Choice, Code, Grid, Lanes, Prose, Question, Try
 
 if TYPE_CHECKING:
@@ -38,11 +38,13 @@ def block_json(block: Block) -> dict[str, Any]:
     if isinstance(block, Grid):
         return {"kind": "table", "headings": list(block.headings), "rows": [list(row) for row in block.rows]}
     if isinstance(block, Lanes):
+        drawn, legend = draw_lanes(block, _WIDTH)
         return {
             "kind": "lanes",
             "recording": block.recorded.name,
             "title": block.title,
-            "text": drawn_text(draw(block.recorded, block.step, _WIDTH, quiet=block.quiet, apart=block.apart)),
+            "text": drawn_text(drawn),
+            "legend": legend or None,
         }
     if isinstance(block, Try):
         return {"kind": "try", "text": block.text, "command": block.command}
@@ -107,9 +109,9 @@ def _view(view: View) -> str:
         head = [_cell(text) or " " for text in view.headings]
         lines = [head, rule, *([_cell(text) or " " for text in row] for row in view.rows)]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    drawing = drawn_text(draw(view.recorded, view.step, _WIDTH, quiet=view.quiet, apart=view.apart))
-    title = f"*{_marked(view.title)}*\n\n" if view.title else ""
-    return title + _fenced(drawing)
+    drawn, legend = draw_lanes(view, _WIDTH)
+    parts = [f"*{_marked(view.title)}*"] * bool(view.title) + [_fenced(drawn_text(drawn))]
+    return "\n\n".join(parts + [_marked(legend)] * bool(legend))
 
 
 def _folded(title: str, body: str) -> str:

@@ -1,7 +1,8 @@
 """One step drawn in text: ops over launches over the device's streams, on one time axis.
 
-Each activity has a letter, at its launch and where it runs. An activity too short for a cell still has one, moved to
-the right if need be; so order and gaps can be read, and lengths from about a cell on.
+Each activity has a letter, at its launch and where it runs, unless a drawing does without. An activity too short for a
+cell still has one, with letters moved to the right if need be; so order and gaps can be read, and lengths from about a
+cell on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.intervals import union_length
+from foretrace.learn.legend import LAUNCH_MARK, legend_text
 from foretrace.report.escape import plain
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import TimeFault
@@ -20,9 +22,10 @@ from foretrace.units import time_scale, time_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from foretrace.learn.lesson import Lanes
     from foretrace.learn.recorded import Recorded, Work
 
-__all__ = ["Span", "draw", "drawn_text"]
+__all__ = ["Span", "draw", "draw_lanes", "drawn_text"]
 
 _LABEL: Final = 9
 _DEPTHS: Final = 6
@@ -108,8 +111,22 @@ class _Axis:
         return int(min(max((time - self.start) * self.width // self.length, 0), self.width))
 
 
+def draw_lanes(view: Lanes, width: int) -> tuple[list[list[Span]], str]:
+    """The lines of a lesson's drawing, and its legend; empty where it has none."""
+    lines = draw(view.recorded, view.step, width, quiet=view.quiet, apart=view.apart, lettered=view.lettered)
+    if not view.legend:
+        return lines, ""
+    return lines, legend_text(drawn_text(lines), lettered=view.lettered, at_length=view.legend == "long")
+
+
 def draw(
-    recorded: Recorded, step: int, width: int = 80, *, quiet: bool = False, apart: bool = False
+    recorded: Recorded,
+    step: int,
+    width: int = 80,
+    *,
+    quiet: bool = False,
+    apart: bool = False,
+    lettered: bool = True,
 ) -> list[list[Span]]:
     """The lines of the drawing, at most ``width`` characters each.
 
@@ -121,6 +138,7 @@ def draw(
         width: of a line.
         quiet: show ops that launch nothing as well.
         apart: give host and device axes of their own in any case.
+        lettered: give each activity a letter, unless there are too many; else launches have a mark.
 
     """
     works = recorded.work_of(step)
@@ -129,15 +147,14 @@ def draw(
     timed = [work for work in works if work.time_ns > 0] or works
     begins = origin + min((work.starts_ns for work in timed), default=0)
     ends = max([host_end, *(origin + work.starts_ns + work.time_ns for work in timed)])
-    marked = len(works) <= _MARKED
+    marked = lettered and len(works) <= _MARKED
     apart = apart or begins - host_end > _WAIT * (ends - origin)
     axis = _Axis(origin, origin, max((host_end if apart else ends) - origin, 1), width)
     lines: list[tuple[str, list[Span]]] = []
     for number, rows in enumerate(_host_rows(recorded, step, works, axis, quiet=quiet)):
         for depth, row in enumerate(rows):
             lines.append(("" if depth else "CPU" if number == 0 else f"CPU, {number + 1}", row.spans()))
-    if marked:
-        lines.append(("launch", _launch_row(works, axis, origin).spans()))
+    lines.append(("launch", _launch_row(works, axis, origin, marked=marked).spans()))
     if apart:
         lines.append(("", _tick_row(axis).spans()))
         lines.append(("", [Span(_begins(recorded, works, origin, begins), "dim")]))
@@ -260,11 +277,11 @@ def _fitting(name: str, room: int) -> str:
     return name[:room] if room == _READABLE else name[: room - 1] + "…"
 
 
-def _launch_row(works: Sequence[Work], axis: _Axis, origin: int) -> _Row:
+def _launch_row(works: Sequence[Work], axis: _Axis, origin: int, *, marked: bool) -> _Row:
     row = _Row(axis.width)
-    starts = _apart([axis.cell(origin + work.launched_ns) for work in works], axis.width)
-    for work, at in zip(works, starts, strict=True):
-        row.put(at, work.letter, "bold")
+    starts = [axis.cell(origin + work.launched_ns) for work in works]
+    for work, at in zip(works, _apart(starts, axis.width) if marked else starts, strict=True):
+        row.put(at, work.letter if marked else LAUNCH_MARK, "bold")
     return row
 
 
@@ -314,20 +331,16 @@ def _apart(starts: list[int], width: int) -> list[int]:
 
 
 def _tick_row(axis: _Axis) -> _Row:
-    """Marks at round times from the start of the step, the unit after the last."""
+    """Marks at round times from the start of the step, the unit at the first; a number without room is left out."""
     row = _Row(axis.width)
     begin = axis.start - axis.origin
     scale = time_scale(begin + axis.length)
     stride = _round(axis.length / _TICKS)
     first = -(-begin // stride)
-    ticks = [at * stride for at in range(first, (begin + axis.length) // stride + 1)]
-    for tick in ticks:
-        text = f"╵{tick / scale.divisor:.10g}" + (f" {scale.unit}" if tick == ticks[-1] else "")
-        at = axis.cell(axis.origin + tick)
-        if at + len(text) > axis.width:
-            text = text[1:] + "╵"
-            at = at - len(text) + 1
-        row.put(at, text, "dim")
+    for number in range(first, (begin + axis.length) // stride + 1):
+        text = f"╵{number * stride / scale.divisor:.10g}" + (f" {scale.unit}" if number == first else "")
+        at = axis.cell(axis.origin + number * stride)
+        row.put(at, text if at + len(text) <= axis.width else "╵", "dim")
     return row
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from foretrace.units import bytes_text, share_text, time_scale, time_text
 
@@ -65,6 +65,10 @@ class Lanes:
     """Also the ops under which nothing is launched."""
     apart: bool = False
     """Host and device each on an axis of their own."""
+    lettered: bool = True
+    """A letter for each piece of device work, as in the table beside it."""
+    legend: Literal["", "short", "long"] = ""
+    """Whether its marks are explained below it: not at all, in a line, in sentences."""
 
 
 @dataclass(frozen=True)

@@ -262,6 +262,12 @@ class Recorded:
                 found.append(work)
         return found
 
+    def inputs_of(self, work: Work) -> tuple[list[object], list[str]]:
+        """Sizes and types of what the op was given that launched this; empty where they were not recorded."""
+        owner = int(self.trace.activities.owner[work.at])
+        given = op_inputs(self.trace, owner) if owner >= 0 else {}
+        return list(given.get("dims") or ()), list(given.get("types") or ())
+
     def dims(self, op: str, argument: int = 0) -> tuple[int, ...]:
         """The sizes of a tensor that an op of this name was given; empty where they were not recorded."""
         for at in range(len(self.trace.ops)):

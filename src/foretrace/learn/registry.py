@@ -70,7 +70,7 @@ LESSONS: Final[dict[str, Lesson]] = {
         Lesson(
             "linear",
             "Linear and MLP: what launches, and what fuses",
-            14,
+            13,
             "what views launch, where a bias is added, layouts, GEMM tiles, what compile fuses",
             ("matmul-64", "linear", "linear-compiled", "mlp", "mlp-compiled"),
         ),
@@ -112,7 +112,7 @@ LESSONS: Final[dict[str, Lesson]] = {
         Lesson(
             "decoder",
             "A whole decoder block: eager against SDPA",
-            8,
+            9,
             "where a block's time goes, and what a faster kernel does for the step",
             ("decoder-eager", "decoder-sdpa"),
         ),
@@ -127,7 +127,7 @@ LESSONS: Final[dict[str, Lesson]] = {
             "trust",
             "A trace you did not record",
             9,
-            "the trust header: unlinked kernels, cold steps, cut-off files; and a checklist",
+            "the trust header: kernels without a launch, cold steps, cut-off files; and a checklist",
             ("stranger", "matmul-first", "attention-math"),
         ),
     )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from foretrace.learn.lanes import draw
+from foretrace.learn.command import continued
+from foretrace.learn.lanes import draw_lanes
 from foretrace.learn.lesson import Choice, Code, Grid, Lanes, Prose
 from foretrace.learn.table import grid_lines
 
@@ -25,6 +26,7 @@ _CODE: Final = re.compile(r"`([^`]*)`")
 _GRID_WIDEST: Final = 100
 _INDENT: Final = 1
 _CODE_INDENT: Final = 4
+_PROMPT: Final = "     $ "
 
 
 def _width(out: Console) -> int:
@@ -65,14 +67,17 @@ def print_view(out: Console, view: View) -> None:
 
 
 def _code(out: Console, code: Code) -> None:
-    if out.color_system and code.language:
-        from rich.syntax import Syntax  # noqa: PLC0415 - Pygments, for terminals only
-
-        shown = Syntax("", code.language, theme="ansi_dark").highlight(code.text)
-        shown.rstrip()
-        _lines(out, shown, _CODE_INDENT)
-    else:
+    if not code.language:
         _lines(out, Text(code.text), _CODE_INDENT)
+    else:
+        shown = Text(code.text)
+        if out.color_system:
+            from rich.syntax import Syntax  # noqa: PLC0415 - Pygments, for terminals only
+
+            shown = Syntax("", code.language, theme="ansi_dark").highlight(code.text)
+            shown.rstrip()
+        for line in shown.split("\n"):  # a line too wide for the terminal is left whole: it would break in a word
+            out.print(Text(" " * _CODE_INDENT) + line if line.plain else line, soft_wrap=True)
     out.print()
 
 
@@ -85,16 +90,18 @@ def _grid(out: Console, grid: Grid) -> None:
 
 
 def _lanes(out: Console, lanes: Lanes) -> None:
-    width = min(out.width, 100)
     if lanes.title:
-        out.print(Text(f" {lanes.title}", style="italic"))
-    for line in draw(lanes.recorded, lanes.step, width, quiet=lanes.quiet, apart=lanes.apart):
+        say(out, lanes.title, style="italic", gap=False)
+    lines, legend = draw_lanes(lanes, min(out.width, 100))
+    for line in lines:
         shown = Text(no_wrap=True)
         for span in line:
             shown.append(span.text, style=span.style)
         shown.rstrip()
         out.print(shown, soft_wrap=True)
     out.print()
+    if legend:
+        say(out, legend)
 
 
 def print_question(out: Console, number: int, total: int, question: Question) -> None:
@@ -116,7 +123,8 @@ def print_try(out: Console, thing: Try) -> None:
     """What to do next."""
     out.print(Text(" Try", style="bold magenta"))
     say(out, thing.text)
-    out.print(Text(f"     $ {thing.command}", style="bold"), soft_wrap=True)
+    for at, line in enumerate(continued(thing.command, out.width - len(_PROMPT))):
+        out.print(Text((" " * len(_PROMPT) if at else _PROMPT) + line, style="bold"), soft_wrap=True)
     out.print()
 
 

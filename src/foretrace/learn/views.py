@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from foretrace.learn.lesson import Grid, Lanes, Prose
+from foretrace.learn.lesson import Grid, Lanes
 from foretrace.learn.words import and_list, counted, one_unit, tick
 from foretrace.report.escape import plain
 from foretrace.units import bytes_text, share_text, time_scale
@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from foretrace.units import TimeScale
 
 __all__ = [
-    "LEGEND",
-    "LEGEND_IN_SHORT",
     "annotated_sentence",
     "bound_sentence",
     "compared_grid",
     "counts_sentence",
     "grid_scale",
-    "is_compute_bound",
     "kernel_grid",
+    "kinds_text",
+    "label_sentence",
     "lanes",
     "launched_sentence",
     "launcher",
@@ -38,26 +37,22 @@ __all__ = [
     "token_proving",
 ]
 
-LEGEND: Final = Prose(
-    "How to read this: ▌ begins an op, ░ is its length on the CPU, and what it calls stands below. A letter is a piece "
-    "of device work, at its launch and where it runs. █ and ▓ take turns so that neighbors differ, ▒ is a copy or a "
-    "memset, a dot is work of another step. What is too short for a column gets one all the same."
-)
-"""Under the first drawing of all."""
-LEGEND_IN_SHORT: Final = Prose(
-    "▌░ ops on the CPU; letters: device work, at its launch and where it runs; █ ▓ kernels, ▒ copies and memsets, "
-    "· other steps."
-)
-"""Under the first drawing of a later lesson."""
-
 _SHORT_NAME: Final = 20
 _NAMED: Final = 26
 """A table of more activities than this is by kind instead."""
 
 
-def lanes(recorded: Recorded, title: str, *, quiet: bool = False, apart: bool = False) -> Lanes:
-    """The lanes of the step to look at; ``quiet`` and ``apart`` as in ``Lanes``."""
-    return Lanes(recorded, recorded.shown, title, quiet, apart)
+def lanes(
+    recorded: Recorded,
+    title: str,
+    *,
+    quiet: bool = False,
+    apart: bool = False,
+    lettered: bool = True,
+    legend: Literal["", "short", "long"] = "",
+) -> Lanes:
+    """The lanes of the step to look at; the rest as in ``Lanes``."""
+    return Lanes(recorded, recorded.shown, title, quiet, apart, lettered, legend)
 
 
 def kernel_grid(recorded: Recorded, *, details: bool = True, launchers: bool = True) -> Grid:
@@ -71,7 +66,7 @@ def kernel_grid(recorded: Recorded, *, details: bool = True, launchers: bool = T
     """
     works = recorded.work
     if len(works) > _NAMED:
-        return role_grid(recorded)
+        return role_grid(works)
     total = sum(work.time_ns for work in works) or 1
     scale = grid_scale(recorded)
     rows = []
@@ -102,12 +97,14 @@ def _in_short(work: Work) -> str:
     return "GEMM" if work.decoded.role == "gemm" else work.short
 
 
-def role_grid(recorded: Recorded) -> Grid:
-    """The step's activities by what they compute: how many, and how long."""
+def role_grid(works: Sequence[Work]) -> Grid:
+    """Some activities by what they compute: how many, and how long."""
     found: dict[str, list[int]] = {}
-    for work in recorded.work:
-        word = "copy" if work.kind == "memcpy" else work.decoded.role.replace("_", " ")
-        found.setdefault(word, []).append(work.time_ns)
+    for work in works:
+        word = work.decoded.role.replace("_", " ")
+        if word == "copy" and work.kind == "kernel":
+            word = "copy, by a kernel"
+        found.setdefault("copy" if work.kind == "memcpy" else word, []).append(work.time_ns)
     total = sum(map(sum, found.values())) or 1
     order = sorted(found, key=lambda word: -sum(found[word]))
     scale = time_scale(max(map(sum, found.values()), default=0))
@@ -163,24 +160,41 @@ def token_proving(decoded: Decoded, fact: str) -> str | None:
 def counts_sentence(recorded: Recorded) -> str:
     """``5 kernels, 1 copy and 1 memset``: what a step launches."""
     figures = recorded.per_step
-    parts = [counted(figures.kernels.value, "kernel")]
-    if figures.memcpys.value:
-        parts.append(counted(figures.memcpys.value, "copy", "copies"))
-    if figures.memsets.value:
-        parts.append(counted(figures.memsets.value, "memset"))
+    return _counts(figures.kernels.value, figures.memcpys.value, figures.memsets.value)
+
+
+def kinds_text(works: Sequence[Work]) -> str:
+    """The same of some activities."""
+    kinds = [work.kind for work in works]
+    return _counts(kinds.count("kernel"), kinds.count("memcpy"), kinds.count("memset"))
+
+
+def _counts(kernels: float, copies: float, memsets: float) -> str:
+    parts = [counted(kernels, "kernel")]
+    if copies:
+        parts.append(counted(copies, "copy", "copies"))
+    if memsets:
+        parts.append(counted(memsets, "memset"))
     return and_list(parts)
+
+
+def label_sentence(work: Work) -> str:
+    """What the label of a GEMM says, for who meets one for the first time; empty where its name gives no tile."""
+    decoded = work.decoded
+    if decoded.role != "gemm" or not decoded.tile:
+        return ""
+    dtype = f" in {decoded.input_dtype}" if decoded.input_dtype else ""
+    return (
+        f"The label {tick(work.short)} comes from the kernel's name: a GEMM{dtype} whose output is computed in tiles "
+        f"of {decoded.tile} numbers, each by a block of threads; the kernel is of the family "
+        f"{decoded.library.split()[-1]}."
+    )
 
 
 def launched_sentence(recorded: Recorded) -> str:
     """Which op launched which kernel, in launch order."""
     parts = [f"{tick(work.owner)} launches {work.letter} ({work.short})" for work in recorded.work]
     return and_list(parts)
-
-
-def is_compute_bound(recorded: Recorded, op: str) -> bool:
-    """Whether an op's FLOPs take longer at the device's peak than its bytes do."""
-    roof = recorded.roof(op)
-    return roof is not None and roof.bound == "compute"
 
 
 def bound_sentence(recorded: Recorded) -> str:

@@ -9,9 +9,9 @@ from foretrace.report.escape import plain
 from foretrace.units import TimeScale, count_text, time_scale
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
-__all__ = ["and_list", "before_and_now", "counted", "one_unit", "shown_sum", "tick", "times_text"]
+__all__ = ["and_list", "before_and_now", "counted", "one_unit", "shown_sum", "sizes_text", "tick", "times_text"]
 
 _DIGITS: Final = 10_000
 """A time is not written with more digits than this before the point."""
@@ -36,6 +36,11 @@ def tick(text: str) -> str:
     """A name from a trace as code; backticks and control characters in it cannot end the code or move a cursor."""
     inside = plain(text).replace("`", "'")
     return f"`{inside}`"
+
+
+def sizes_text(dims: Collection[int]) -> str:
+    """``[8, 16, 1024, 64]``: a tensor's sizes; ``of unknown size`` where they were not recorded."""
+    return f"[{', '.join(map(str, dims))}]" if dims else "of unknown size"
 
 
 def one_unit(*times_ns: float) -> TimeScale:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from foretrace.learn.legend import SECOND_THREAD
 from foretrace.learn.lesson import Block, Choice, Code, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
 from foretrace.learn.recorded import launched
-from foretrace.learn.views import LEGEND_IN_SHORT, annotated_sentence, counts_sentence, kernel_grid, lanes
-from foretrace.learn.words import and_list, before_and_now, counted, one_unit, tick
+from foretrace.learn.views import annotated_sentence, counts_sentence, kernel_grid, lanes
+from foretrace.learn.words import and_list, before_and_now, counted, one_unit, sizes_text, tick
 from foretrace.report.escape import plain
 from foretrace.report.roofline_text import rate_text
 from foretrace.units import bytes_text, share_text, time_text
@@ -39,7 +40,7 @@ def build(shelf: Shelf) -> list[Block]:
         ),
         Code(source("attention", "naive")),
         prose(
-            f"q, k and v are {_sizes(dims)}: batch, heads, length, head dimension. No gradients are kept.",
+            f"q, k and v are {sizes_text(dims)}: batch, heads, length, head dimension. No gradients are kept.",
             annotated_sentence(naive),
         ),
         _how_many(naive),
@@ -60,10 +61,6 @@ def build(shelf: Shelf) -> list[Block]:
         ),
     ]
     return blocks
-
-
-def _sizes(dims: tuple[int, ...]) -> str:
-    return "[" + ", ".join(f"{size}" for size in dims) + "]" if dims else "of unknown size"
 
 
 def _copies(recorded: Recorded) -> list[Work]:
@@ -124,7 +121,7 @@ def _which_copies(naive: Recorded) -> list[Question]:
             ask=f"A copy is among them ({copy.letter}), and no line of the code asks for it. Which op makes it?",
             hint="Which op could be built from its own in-place form?",
             answer=Choice(tuple(plain(name) for name in names), names.index(copy.top)),
-            look=(lanes(naive, "attention written out"), LEGEND_IN_SHORT),
+            look=(lanes(naive, "attention written out", legend="short"),),
             because=(
                 prose(
                     f"{tick(copy.top)} calls {chain}, and that launches {copy.letter}." if chain else "",
@@ -160,7 +157,7 @@ def _how_large(naive: Recorded) -> list[Question]:
             look=(),
             because=(
                 prose(
-                    f"It copies the scores, {_sizes(dims)} in bf16: {bytes_text(moved)}." if dims else "",
+                    f"It copies the scores, {sizes_text(dims)} in bf16: {bytes_text(moved)}." if dims else "",
                     f"That takes {time_text(copy.time_ns)}, because every byte is read and written: "
                     f"{rate_text(rate, 'B')}{of_peak}.",
                     "The copy is about as fast as a copy can be; it is only not needed." if share > _FAST else "",
@@ -235,7 +232,11 @@ def _is_it_allowed(
         ask="Is the underscore allowed in training too, where gradients are kept?",
         hint="What does the backward pass of each line need: its input, its output, or neither?",
         answer=Choice(_ALLOWED, 1 if inplace is None else 0),
-        look=(() if inplace is None else (lanes(inplace, "forward and backward, masked in place", apart=True),)),
+        look=(
+            ()
+            if inplace is None
+            else (lanes(inplace, "forward and backward, masked in place", apart=True, lettered=False, legend="short"),)
+        ),
         tried=True,
         because=(
             prose(
@@ -243,6 +244,7 @@ def _is_it_allowed(
                 if inplace is None
                 else f"It ran{_gradients(difference)}. The line before multiplies by a number: its backward needs that "
                 "number, not the product. The backward of the mask needs the mask.",
+                "" if inplace is None else _about_the_thread(inplace),
                 ""
                 if inplace is None
                 else f"Copies in a step: {naive.memcpys:g} before, {inplace.memcpys:g} now."
@@ -254,6 +256,15 @@ def _is_it_allowed(
                 ),
             ),
         ),
+    )
+
+
+def _about_the_thread(inplace: Recorded) -> str:
+    """A word on the second row of ops, where autograd has a thread of its own."""
+    threads = {int(inplace.trace.rows.thread[inplace.trace.activities.launch[work.at]]) for work in inplace.work}
+    backward = any(_backward(work) != work.top for work in inplace.work)
+    return (
+        f"The ops beside {tick(SECOND_THREAD)} are on autograd's own thread." if len(threads) > 1 and backward else ""
     )
 
 
@@ -284,7 +295,7 @@ def _what_autograd_says(message: str) -> list[Block]:
             tried=True,
             look=(),
             because=(
-                Prose("Autograd says:"),
+                Prose("It was tried on a small tensor, and autograd says:"),
                 Code(
                     message.replace(": [", ":\n[").replace(", is at", ",\nis at").replace("; expected", ";\nexpected"),
                     "",
@@ -292,8 +303,9 @@ def _what_autograd_says(message: str) -> list[Block]:
                 Prose(
                     "Each tensor counts how often it was written in place, and autograd notes the count of what it "
                     "saves. Softmax saved its output; when its backward begins, the count is another. So it is an "
-                    "error, never a wrong gradient. In place is safe on what no op saved: softmax, sigmoid, tanh, exp "
-                    "and relu save their output, a product of tensors saves its inputs."
+                    "error, never a wrong gradient. Do not write in place on what an op has saved: softmax, sigmoid, "
+                    "tanh, exp and relu save their output, a product of tensors saves its inputs. What no op has saved "
+                    "may be overwritten."
                 ),
             ),
         ),

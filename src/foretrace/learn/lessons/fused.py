@@ -9,8 +9,8 @@ from foretrace.learn.cold import cpu_parts
 from foretrace.learn.lesson import Block, Choice, Code, Grid, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
 from foretrace.learn.recorded import launched
+from foretrace.learn.roof import counted_arithmetic, peak_text
 from foretrace.learn.views import (
-    LEGEND_IN_SHORT,
     annotated_sentence,
     counts_sentence,
     kernel_grid,
@@ -18,7 +18,7 @@ from foretrace.learn.views import (
     op_grid,
     step_grid,
 )
-from foretrace.learn.words import and_list, counted, one_unit, tick, times_text
+from foretrace.learn.words import and_list, counted, one_unit, sizes_text, tick, times_text
 from foretrace.report.escape import plain
 from foretrace.report.roofline_text import rate_text
 from foretrace.units import share_text, time_scale, time_text
@@ -34,7 +34,11 @@ _LOW_PCT: Final = 50
 """Below this occupancy people begin to worry."""
 _NEAR_PEAK: Final = 0.7
 """From this share of the card's peak on, there is little left to win."""
-_WHERE: Final = ("on the device: the kernel is slower at first", "on the CPU, before the launch")
+_WHERE: Final = (
+    "to the device: the kernel is slower at first",
+    "to the CPU, in the call that launches the kernel",
+    "to the CPU, before that call",
+)
 
 
 def build(shelf: Shelf) -> list[Block]:
@@ -51,7 +55,7 @@ def build(shelf: Shelf) -> list[Block]:
             "never written to memory."
         ),
         Code(source("fused", "attention")),
-        prose(annotated_sentence(some)),
+        prose(f"q, k and v are {sizes_text(some.dims(_SDPA))} as before.", annotated_sentence(some)),
         _how_many(some, naive, next(name for name, recorded in found.items() if recorded is some)),
     ]
     if len(found) > 1:
@@ -89,7 +93,7 @@ def _how_many(some: Recorded, naive: Recorded, name: str) -> Question:
         recording=some.name,
         metric="kernels",
         near=(),
-        look=(lanes(some, f"the {name} backend"), LEGEND_IN_SHORT, kernel_grid(some)),
+        look=(lanes(some, f"the {name} backend", legend="short"), kernel_grid(some)),
         because=(
             prose(
                 f"A step launches {counts_sentence(some)}.",
@@ -109,7 +113,7 @@ def _which_is_fastest(found: dict[str, Recorded], naive: Recorded, math: Recorde
         speed = times_text(naive.device_ns / recorded.device_ns).replace(" times", "x")
         rows.append((name, f"{recorded.kernels:g}", scale(recorded.device_ns), speed))
     words = _how_built(found, best)
-    roof = found[best].roof(_SDPA)
+    roof, peak = found[best].roof(_SDPA), peak_text(found[best], _SDPA)
     return Question(
         key="fastest",
         about="the fastest fused backend",
@@ -120,8 +124,9 @@ def _which_is_fastest(found: dict[str, Recorded], naive: Recorded, math: Recorde
         because=(
             prose(
                 words,
-                f"{best} takes {times_text(roof.over_floor)} the time that the arithmetic needs at the card's peak."
-                if roof is not None and roof.over_floor
+                f"{best} takes {times_text(roof.over_floor)} the time that {counted_arithmetic(found[best])} needs at "
+                f"the card's peak, {peak}."
+                if roof is not None and roof.over_floor and peak
                 else "",
                 "That is this card and this shape; at others the order changes.",
             ),
@@ -242,30 +247,35 @@ def _by_peak(found: dict[str, Recorded]) -> str:
     if roof is None or not roof.share_of_peak or roof.share_of_peak > _NEAR_PEAK:
         return ""
     return (
-        f"All are far from the card's peak: even {best} reaches {share_text(roof.share_of_peak)} of it, and the trace "
-        "does not say why not more."
+        f"Achieved is {counted_arithmetic(found[best])} over the time, held against the same peak for all. They are "
+        f"far from it: even {best} reaches {share_text(roof.share_of_peak)}, and the trace does not say why not more."
     )
 
 
 def _where_the_first_call_goes(first: Recorded) -> Question:
-    start, usual = first.steps[0], first.later_cpu_ns
-    later = median(step.device_time_ns for step in first.steps[1:])
-    cpu, device = start.cpu_time_ns - usual, start.device_time_ns - later
-    scale, on_device = one_unit(start.cpu_time_ns, usual), one_unit(start.device_time_ns, later)
+    usual = first.later_cpu_ns
+    start, later = first.steps[0], median(step.device_time_ns for step in first.steps[1:])
+    until = [_until_done(first, step) for step in range(len(first.steps))]
+    whole, others = until[0], median(until[1:])
+    launches = [_launching(first, step) for step in range(len(first.steps))]
+    in_call = launches[0] - median(launches[1:])
+    lost = (start.device_time_ns - later, in_call, start.cpu_time_ns - usual - in_call)
+    scale, on_device = one_unit(start.cpu_time_ns, usual, whole, others), one_unit(start.device_time_ns, later)
     parts = cpu_parts(first, 0)
     op, silent = parts.silent[0] if parts.silent else ("", 0)
     return Question(
         key="plan",
         about="where a new shape's first cuDNN call loses its time",
-        ask=f"cuDNN at a shape it has not seen: the first step takes {scale(start.cpu_time_ns)} on the CPU, the median "
-        f"of the later ones is {scale(usual)}. Where does the difference go?",
-        hint="Compare the device times of the steps.",
-        answer=Choice(_WHERE, 1 if cpu > device else 0),
+        ask=f"cuDNN at a shape it has not seen, {sizes_text(first.dims(_SDPA))}. Until CPU and device are done, "
+        f"the first step takes {scale(whole)}, later ones take {scale(others)} (their median). Where does the "
+        "difference go?",
+        hint="A kernel runs the same code each time. What might have to be chosen for a shape?",
+        answer=Choice(_WHERE, lost.index(max(lost))),
         look=(step_grid(first.steps),),
         because=(
             prose(
-                f"The device works {on_device(start.device_time_ns)} in the first step and {on_device(later)} in a "
-                "later one (their median).",
+                f"On the device: {on_device(start.device_time_ns)} in the first step, {on_device(later)} in a later "
+                "one (their median).",
                 f"On the CPU, {scale(silent)} pass inside {tick(op)} without any call that is recorded, before the "
                 "kernel is launched."
                 if silent > start.cpu_time_ns / 2
@@ -275,6 +285,19 @@ def _where_the_first_call_goes(first: Recorded) -> Question:
             ),
         ),
     )
+
+
+def _until_done(recorded: Recorded, step: int) -> int:
+    """From a step's begin to the end of its last activity, or to its own end where that is later."""
+    last = max((work.starts_ns + work.time_ns for work in recorded.work_of(step)), default=0)
+    return max(last, int(recorded.steps[step].cpu_time_ns))
+
+
+def _launching(recorded: Recorded, step: int) -> int:
+    """The time in a step's launch calls."""
+    rows = recorded.trace.rows
+    calls = {int(recorded.trace.activities.launch[work.at]) for work in recorded.work_of(step)}
+    return sum(int(rows.dur[call]) for call in calls)
 
 
 def _what_transposes_cost(flash: Recorded, cudnn: Recorded) -> list[Question]:
@@ -324,14 +347,14 @@ def _which_call_launches(flash: Recorded, cudnn: Recorded) -> list[Question]:
             look=(kernel_grid(cudnn),),
             because=(
                 prose(
-                    f"{tick(other.launch)} is a call of the driver, the layer below the runtime (calls of the one "
-                    "begin with `cu`, of the other with `cuda`). cuDNN generates its kernel for the plan and loads it "
-                    "itself; and newer kernels need launch attributes, such as clusters, that "
+                    f"{tick(other.launch)} is a call of the driver, the layer below the runtime. Names of driver calls "
+                    "begin with `cu`, those of runtime calls with `cuda`. cuDNN generates its kernel for the plan and "
+                    "loads it itself; and newer kernels need launch attributes, such as clusters, that "
                     f"{tick(one.launch)} has no room for."
                     if other.launch.startswith("cu") and not other.launch.startswith("cuda")
                     else f"{tick(other.launch)}, a call of the runtime's.",
-                    "A tool with a fixed list of launch calls loses such kernels. To foretrace any call is a launch "
-                    "whose id a kernel carries.",
+                    "A tool with a fixed list of launch calls loses such kernels. foretrace has no such list: the "
+                    "launch of a kernel is the call whose id it carries.",
                 ),
             ),
         )
@@ -351,8 +374,8 @@ def _recap(found: dict[str, Recorded], naive: Recorded) -> list[Block]:
             "Low occupancy is no fault by itself: it is what a tile in registers costs. Look at what is achieved."
             if low
             else "",
-            f"The kernel is so short that the CPU shows: a step takes {time_text(recorded.period_ns)}, and the device "
-            f"is busy {share_text(recorded.busy_share)} of it."
+            f"A kernel that short no longer keeps the device busy: from step to step it takes "
+            f"{time_text(recorded.period_ns)}, and the device works {share_text(recorded.busy_share)} of that."
             if recorded.bound != "device"
             else "",
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from foretrace.learn.lesson import Block, Choice, Code, Near, Number, Prose, Question, Try, prose
+from foretrace.learn.lesson import Block, Choice, Code, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
-from foretrace.learn.views import LEGEND_IN_SHORT, bound_sentence, compared_grid, counts_sentence, lanes, role_grid
-from foretrace.learn.words import and_list, before_and_now, counted, one_unit, tick, times_text
+from foretrace.learn.views import bound_sentence, compared_grid, counts_sentence, lanes, role_grid
+from foretrace.learn.words import and_list, before_and_now, counted, one_unit, tick
 from foretrace.report.escape import plain
 from foretrace.units import share_text
 
@@ -21,7 +21,13 @@ _STILL: Final = (
     "which kernels ran, in which order, and how long",
     "how long the CPU took to prepare each kernel",
 )
-_HELPS: Final = ("while the device waits for the CPU", "while the device is busy all the time")
+_KERNELS: Final = (
+    "they take less time: the device gets them all at once",
+    "they take about as long: the same kernels run",
+    "they take more time",
+)
+# Times this near to each other are called about the same.
+_ALIKE: Final = 1.1
 
 
 def build(shelf: Shelf) -> list[Block]:
@@ -33,17 +39,21 @@ def build(shelf: Shelf) -> list[Block]:
             "launched kernel by kernel, and then replayed."
         ),
         Code(source("graphs", "decode_step", "captured")),
-        _how_many_launches(eager, replay),
+        _how_long_on_the_cpu(eager, replay),
+        _do_kernels_change(eager, replay),
         _how_much_faster(eager, replay),
         _what_is_hidden(replay),
-        _when_it_helps(eager, replay),
-        Prose(
-            "What to take along: a graph takes the CPU out of the step, and takes the ops out of the trace. Read the "
-            "eager trace first, capture last. Inputs must stay where they are in memory, and shapes must not change."
+        prose(
+            "What to take along: a graph takes the CPU out of the step, and takes the ops out of the trace.",
+            f"It helps while the device waits for the CPU; here the device was busy {share_text(eager.busy_share)} of "
+            "the time."
+            if eager.bound == "cpu"
+            else "It helps while the device waits for the CPU.",
+            "Read the eager trace first, capture last. Inputs must stay where they are in memory, and shapes must not "
+            "change.",
         ),
         Try(
-            "Keep the structure of a step fixed in your tests before and after you capture it: the kernels should be "
-            "the same, the launches not.",
+            "Run both on your own card. The kernels' time is your GPU's; what the graph saves depends on your CPU.",
             "foretrace learn graphs --live",
         ),
     ]
@@ -53,26 +63,49 @@ def _launches(recorded: Recorded) -> int:
     return len({int(recorded.trace.activities.launch[work.at]) for work in recorded.work})
 
 
-def _how_many_launches(eager: Recorded, replay: Recorded) -> Question:
+def _how_long_on_the_cpu(eager: Recorded, replay: Recorded) -> Question:
     calls = and_list(dict.fromkeys(tick(work.launch) for work in replay.work))
+    number = counted(_launches(replay), "call")
+    scale = one_unit(eager.cpu_ns, replay.cpu_ns)
     return Question(
-        key="launches",
-        about="launches of a replayed step",
-        ask=f"Launched one by one, the step makes {counted(_launches(eager), 'launch', 'launches')}. How many calls "
-        "launch the same work as a graph?",
-        hint="The driver has the whole list already.",
-        answer=Number(_launches(replay)),
-        near=(
-            *(
-                (Near(_launches(eager), "Then there would be nothing to win."),)
-                * (_launches(eager) != _launches(replay))
-            ),
+        key="cpu",
+        about="a replayed step on the CPU",
+        ask=f"Launched one by one, the step makes {counted(_launches(eager), 'launch', 'launches')} and takes "
+        f"{scale(eager.cpu_ns)} on the CPU. How long does it take there as a graph?",
+        hint="The driver has the whole list of kernels already.",
+        answer=Number(replay.cpu_ns, "ns", within=3),
+        look=(
+            lanes(eager, "launched one by one", lettered=False, legend="short"),
+            lanes(replay, "replayed", lettered=False),
         ),
-        look=(lanes(eager, "launched one by one"), LEGEND_IN_SHORT, lanes(replay, "replayed"), role_grid(replay)),
         because=(
             prose(
-                f"{calls} launches {counts_sentence(replay)}; all of them carry the id of that call.",
-                f"Launched one by one it was {counts_sentence(eager)}.",
+                f"Launched one by one: {counts_sentence(eager)} in {counted(_launches(eager), 'launch', 'launches')}, "
+                f"{scale(eager.cpu_ns)}. Replayed: {counts_sentence(replay)} in {number} ({calls}), "
+                f"{scale(replay.cpu_ns)}; all of them carry the id of that call."
+                if _launches(replay) == 1
+                else f"Launched one by one: {counts_sentence(eager)}. Replayed: {counts_sentence(replay)} in {number} "
+                f"({calls}).",
+            ),
+        ),
+    )
+
+
+def _do_kernels_change(eager: Recorded, replay: Recorded) -> Question:
+    ratio = replay.device_ns / eager.device_ns
+    right = 0 if ratio < 1 / _ALIKE else 2 if ratio > _ALIKE else 1
+    scale = one_unit(eager.device_ns, replay.device_ns)
+    return Question(
+        key="kernels",
+        about="the kernels of a replay",
+        ask="And the kernels themselves, added up: what becomes of their time in the replay?",
+        hint="A graph changes who launches. Does it change what runs?",
+        answer=Choice(_KERNELS, right),
+        look=(role_grid(eager.work), Prose("And replayed:"), role_grid(replay.work)),
+        because=(
+            prose(
+                f"One by one they take {scale(eager.device_ns)} of a step, replayed {scale(replay.device_ns)}.",
+                "A graph does not make a kernel faster. It makes the device wait less between them." if right else "",
             ),
         ),
     )
@@ -80,17 +113,17 @@ def _how_many_launches(eager: Recorded, replay: Recorded) -> Question:
 
 def _how_much_faster(eager: Recorded, replay: Recorded) -> Question:
     ratio = eager.period_ns / replay.period_ns
+    scale = one_unit(eager.period_ns, replay.period_ns)
     return Question(
         key="period",
         about="a step's period, one by one over replayed",
-        ask="How many times faster is a step then, from one to the next?",
-        hint=f"Launched one by one, the device was busy {share_text(eager.busy_share)} of the time.",
+        ask=f"One by one a step begins every {scale(eager.period_ns)}. How many times as fast does the graph make it?",
+        hint="Either the CPU or the device takes longer for a step. You know both for the replay.",
         answer=Number(ratio, "times", within=1.5),
         look=(compared_grid({"one by one": eager, "replayed": replay}),),
         because=(
             prose(
-                f"The CPU side of a step: {before_and_now(eager.cpu_ns, replay.cpu_ns)}. The period: "
-                f"{before_and_now(eager.period_ns, replay.period_ns)}.",
+                f"The period, from step to step: {before_and_now(eager.period_ns, replay.period_ns)}.",
                 "The device was busy all the time before, so there was nothing for the graph to win."
                 if eager.bound == "device"
                 else f"The device waited for launches before. {bound_sentence(replay)}",
@@ -113,7 +146,7 @@ def _what_is_hidden(replay: Recorded) -> Question:
         look=(Prose(f"What foretrace says of this file: {plain(doubt)}"),) if doubt else (),
         because=(
             prose(
-                f"There are {counted(ops, 'op')} in a step of this recording; every activity is owned by "
+                f"There are {counted(ops, 'op')} in a step of this recording; all device work belongs to "
                 f"{and_list(tick(owner) for owner in sorted(owners))}, which stands around the replay."
                 if behind
                 else "Nothing in this recording ran inside a graph.",
@@ -121,29 +154,6 @@ def _what_is_hidden(replay: Recorded) -> Question:
                 "single row for the whole model."
                 if behind
                 else "",
-            ),
-        ),
-    )
-
-
-def _when_it_helps(eager: Recorded, replay: Recorded) -> Question:
-    won = eager.period_ns / replay.period_ns
-    scale = one_unit(eager.device_ns, replay.device_ns)
-    return Question(
-        key="helps",
-        about="when a graph helps",
-        ask="So when does a graph help?",
-        hint="It changes what the CPU does, and leaves the kernels as they are.",
-        answer=Choice(_HELPS, 0),
-        look=(),
-        because=(
-            prose(
-                f"The kernels took {scale(eager.device_ns)} of a step before and take {scale(replay.device_ns)} in the "
-                "replay: a graph does not make a kernel faster.",
-                f"Here the busy share was {share_text(eager.busy_share)}, and the step became {times_text(won)} as "
-                "fast."
-                if won > 1
-                else f"Here the busy share was {share_text(eager.busy_share)}, and the step became no faster.",
             ),
         ),
     )

@@ -8,7 +8,6 @@ from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Pros
 from foretrace.learn.programs import source
 from foretrace.learn.recorded import launched
 from foretrace.learn.views import (
-    LEGEND_IN_SHORT,
     annotated_sentence,
     counts_sentence,
     grid_scale,
@@ -16,8 +15,9 @@ from foretrace.learn.views import (
     lanes,
     op_grid,
     token_grid,
+    token_proving,
 )
-from foretrace.learn.words import and_list, before_and_now, counted, one_unit, shown_sum, tick
+from foretrace.learn.words import and_list, before_and_now, counted, one_unit, shown_sum, sizes_text, tick
 from foretrace.report.escape import plain
 from foretrace.units import count_text, share_text, time_text
 
@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build"]
 
-_BIAS = (
-    "by a kernel of its own",
-    "in the GEMM, before it stores its output",
-    "on the CPU",
-)
-_TRANSPOSE = (
-    "a kernel copied the weight into transposed order",
-    "the GEMM reads the weight as if it were transposed",
-    "the input was transposed instead",
-)
+_LAYOUTS = ("nn", "nt", "tn", "tt")
 _SAME = ("yes, the same kernel for all", "no, not the same kernel for all")
 
 
@@ -51,12 +42,11 @@ def build(shelf: Shelf) -> list[Block]:
         ),
         Code(source("linear", "linear")),
         prose(
-            f"Here x is {_sizes(one.dims('aten::linear'))}, the weight {_sizes(one.dims('aten::linear', 1))}.",
+            f"Here x is {sizes_text(one.dims('aten::linear'))}, the weight {sizes_text(one.dims('aten::linear', 1))}.",
             annotated_sentence(one),
         ),
         _how_many(one),
-        *_who_transposes(one, square),
-        *_where_the_bias_goes(one),
+        *_what_the_name_says(one, square),
     ]
     blocks += [
         prose(
@@ -85,12 +75,12 @@ def build(shelf: Shelf) -> list[Block]:
     return blocks
 
 
-def _sizes(dims: tuple[int, ...]) -> str:
-    return "[" + ", ".join(f"{size}" for size in dims) + "]" if dims else "of unknown size"
-
-
 def _gemms(recorded: Recorded) -> list[Work]:
     return [work for work in recorded.kernel_work if work.decoded.role == "gemm"]
+
+
+def _copies(recorded: Recorded) -> list[Work]:
+    return [work for work in recorded.work if work.kind == "memcpy" or work.decoded.role == "copy"]
 
 
 def _gemm_name(recorded: Recorded) -> str:
@@ -113,11 +103,14 @@ def _how_many(one: Recorded) -> Question:
         near=tuple(
             Near(number, text)
             for number, text in (
-                (one.kernels + 1, "You left out a kernel that is not needed; there is another."),
+                (
+                    one.kernels + 1,
+                    "You are right that not every part has a kernel of its own. Even fewer have one here.",
+                ),
                 (one.kernels + 2, "That is a kernel for each part of the formula. Not every part needs its own."),
             )
         ),
-        look=(lanes(one, "a linear layer, all ops", quiet=True), LEGEND_IN_SHORT, op_grid(one.ops)),
+        look=(lanes(one, "a linear layer", quiet=True, lettered=False, legend="short"), op_grid(one.ops)),
         because=(
             prose(
                 f"A step launches {counts_sentence(one)}.",
@@ -131,71 +124,86 @@ def _how_many(one: Recorded) -> Question:
     )
 
 
-def _where_the_bias_goes(one: Recorded) -> list[Question]:
-    gemms = _gemms(one)
-    if not gemms:
-        return []
-    adders = [work for work in one.kernel_work if work.decoded.op == "add"]
-    named = next((work for work in gemms if any(token.text.lower() == "bias" for token in work.decoded.tokens)), None)
-    right = 0 if adders else 1
-    proof = token_grid((named or gemms[0]).decoded)
-    return [
-        Question(
-            key="bias",
-            about="where the bias is added",
-            ask="And where is the bias added?",
-            hint="A GEMM holds its output tile in registers before it stores it.",
-            answer=Choice(_BIAS, right),
-            look=(Prose(f"The name of the GEMM, {tick((named or gemms[0]).name)}, piece by piece:"), proof),
-            because=(
-                prose(
-                    f"{tick(named.owner)} hands the bias to the GEMM, and the kernel adds it before it stores; the "
-                    f"piece {tick('bias')} of its name says so. Such work on the way out is called an epilogue. It "
-                    "saves a kernel that would read and write the whole output again."
-                    if named is not None and not adders
-                    else f"{tick(adders[0].owner)} launches {adders[0].letter} for it: {adders[0].short}."
-                    if adders
-                    else "No kernel is left that could add it but the GEMM itself. Such work on the way out is called "
-                    "an epilogue.",
-                ),
-            ),
-        )
-    ]
-
-
-def _who_transposes(one: Recorded, square: Recorded | None) -> list[Question]:
-    gemm = next((work for work in _gemms(one) if work.decoded.layout), None)
+def _what_the_name_says(one: Recorded, square: Recorded | None) -> list[Question]:
+    gemm = next((work for work in _gemms(one) if work.decoded.layout in _LAYOUTS), None)
     if gemm is None:
         return []
-    copies = [work for work in one.work if work.kind == "memcpy" or work.decoded.role == "copy"]
     layout = gemm.decoded.layout or ""
-    right = 0 if copies else 1 if "t" in layout else 2
-    other = None if square is None else next((work for work in _gemms(square) if work.decoded.layout), None)
-    proof = token_grid(gemm.decoded, lambda fact: fact == "layout")
+    turned = layout[::-1]
     return [
         Question(
-            key="transpose",
-            about="how the weight gets transposed",
-            ask="So how does the product come out with the weight transposed?",
-            hint="A GEMM reads each input in tiles, in an order that it was built for.",
-            answer=Choice(_TRANSPOSE, right),
-            look=(Prose("The name of the kernel says it:"), proof) if proof.rows else (),
-            because=(
-                prose(
-                    f"The layout of this GEMM is {tick(layout)}: `t` is an input that is read transposed, `n` is read "
-                    "as it lies. PyTorch stores matrices row by row, BLAS column by column, so to BLAS each of them "
-                    "looks transposed. PyTorch therefore asks for the transposed product, which swaps the inputs: the "
-                    "first letter is the weight's.",
-                    f"The plain product of the lesson before ran {tick(other.decoded.layout or '')}."
-                    if other is not None and other.decoded.layout != layout
-                    else "",
-                    f"{counted(len(copies), 'copy', 'copies')} ran as well."
-                    if copies
-                    else "No copy, no kernel, no time.",
+            key="layout",
+            about="the layout in the GEMM's name",
+            ask=("" if _copies(one) else "So the GEMM itself reads the weight transposed. ")
+            + "The name of a GEMM holds a letter for each of its inputs: `t` where it is read transposed, `n` where it is "
+            "read as it lies. Which letters are in this one?",
+            hint="The code computes x times the weight transposed. But whose order do the letters have?",
+            answer=Choice(_LAYOUTS, _LAYOUTS.index(layout)),
+            near=(
+                (Near(_LAYOUTS.index(turned), "That is the order of the code. The letters have the library's."),)
+                if turned != layout
+                else ()
+            ),
+            look=(
+                Prose(
+                    "A GEMM's name says how it works. Each block of threads computes a tile of the output. It walks "
+                    "along K, the dimension that is summed over, a K tile at a time, while further ones are on their "
+                    "way from memory (stages). A cluster is some blocks side by side; `wgmma` is an instruction of the "
+                    f"tensor cores. Here is {tick(gemm.name)}, piece by piece:"
                 ),
+                token_grid(gemm.decoded),
+            ),
+            because=(
+                prose(*_about_the_layout(one, gemm, square)),
+                *(Prose(text) for text in (_about_the_bias(one),) if text),
             ),
         )
     ]
+
+
+def _about_the_layout(one: Recorded, gemm: Work, square: Recorded | None) -> list[str]:
+    layout = gemm.decoded.layout or ""
+    piece = token_proving(gemm.decoded, "layout") or layout
+    other = None if square is None else next((work for work in _gemms(square) if work.decoded.layout), None)
+    copies = _copies(one)
+    whole = (
+        f"The piece {tick(piece)} says so: its first letters are those of the inputs, {tick(layout)}, the last is the "
+        "output's."
+        if len(piece) > len(layout)
+        else f"The piece {tick(piece)} says so."
+    )
+    return [
+        whole,
+        "The first letter is the weight's, though the code names x first. PyTorch stores matrices row by row; the "
+        "library goes by BLAS, the interface that matrix libraries share, which stores them column by column, so to it "
+        "each of them looks transposed. PyTorch therefore asks for the transposed product, and that swaps the inputs."
+        if layout == "tn"
+        else "",
+        f"The plain product of the lesson before ran {tick(other.decoded.layout or '')}."
+        if other is not None and other.decoded.layout != layout
+        else "",
+        f"{counted(len(copies), 'copy', 'copies')} ran as well."
+        if copies
+        else "The transpose costs no copy, no kernel, no time.",
+    ]
+
+
+def _about_the_bias(one: Recorded) -> str:
+    gemms = _gemms(one)
+    adders = [work for work in one.kernel_work if work.decoded.op == "add"]
+    named = next((work for work in gemms if any(token.text.lower() == "bias" for token in work.decoded.tokens)), None)
+    if adders:
+        return f"For the bias {tick(adders[0].owner)} launches {adders[0].letter}: {adders[0].short}."
+    if named is None:
+        return (
+            "And the bias: no kernel is left that could add it but the GEMM itself. Such work on the way out is called "
+            "an epilogue."
+        )
+    return (
+        f"And the bias: {tick(named.owner)} hands it to the GEMM, and the kernel adds it before it stores (the piece "
+        f"{tick('bias')}). Such work on the way out is called an epilogue. It saves a kernel that would read and write "
+        "the whole output again."
+    )
 
 
 def _how_many_in_mlp(mlp: Recorded) -> Question:
@@ -218,7 +226,7 @@ def _how_many_in_mlp(mlp: Recorded) -> Question:
                 * (len(gemms) != mlp.kernels)
             ),
         ),
-        look=(lanes(mlp, "the gated MLP"), kernel_grid(mlp, details=False)),
+        look=(lanes(mlp, "the gated MLP", legend="short"), kernel_grid(mlp, details=False)),
         because=(
             prose(
                 f"A step launches {counts_sentence(mlp)}: {count_text(len(gemms), 'GEMM')}, and {rest}."
@@ -325,8 +333,8 @@ def _what_compile_does_to_one(one: Recorded, compiled: Recorded) -> Question:
                 else f"{and_list(tick(w.short) for w in before)} became {and_list(tick(w.short) for w in now)}.",
                 f"On the device: {before_and_now(one.device_ns, compiled.device_ns)}. On the CPU: "
                 f"{before_and_now(one.cpu_ns, compiled.cpu_ns)}.",
-                "At every call, guards check that the inputs are like those it was compiled for; compiling pays where "
-                "it saves more than that."
+                "The wrappers around compiled code take their time at every call; compiling pays where it saves more "
+                "than that."
                 if compiled.cpu_ns > one.cpu_ns
                 else "",
             ),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
+from foretrace.learn.roof import counted_arithmetic, is_causal, peak_text
 from foretrace.learn.views import (
-    LEGEND_IN_SHORT,
     annotated_sentence,
     counts_sentence,
     grid_scale,
@@ -16,7 +16,7 @@ from foretrace.learn.views import (
     launcher,
     token_grid,
 )
-from foretrace.learn.words import and_list, counted, one_unit, shown_sum, tick, times_text
+from foretrace.learn.words import and_list, counted, one_unit, shown_sum, sizes_text, tick, times_text
 from foretrace.units import bytes_text, share_text
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "parts"]
 
+_SDPA: Final = "aten::scaled_dot_product_attention"
 _MATH: Final = "aten::_scaled_dot_product_attention_math"
 _UNITS: Final = ("tensor cores", "CUDA cores")
 _FROM_ROW: Final = {"nan": "NaN", "zero": "zeros", "mean": "the mean of all values", "unmasked": "as if unmasked"}
@@ -68,7 +69,7 @@ def build(shelf: Shelf) -> list[Block]:
         ),
         Code(source("fused", "attention")),
         prose(
-            f"Pinned to `SDPBackend.MATH`; q, k and v as before, {_sizes(math)}, causal.",
+            f"Pinned to `SDPBackend.MATH`; q, k and v as before, {sizes_text(math.dims(_SDPA))}, causal.",
             annotated_sentence(math),
         ),
         _how_many(math, naive),
@@ -84,11 +85,6 @@ def build(shelf: Shelf) -> list[Block]:
         ),
     ]
     return blocks
-
-
-def _sizes(recorded: Recorded) -> str:
-    dims = recorded.dims("aten::scaled_dot_product_attention")
-    return "[" + ", ".join(f"{size}" for size in dims) + "]" if dims else "of unknown size"
 
 
 def parts(math: Recorded) -> dict[str, list[Work]]:
@@ -126,7 +122,7 @@ def _how_many(math: Recorded, naive: Recorded) -> Question:
                 * (naive.kernels != math.kernels)
             ),
         ),
-        look=(lanes(math, "the math backend"), LEGEND_IN_SHORT, kernel_grid(math, details=False)),
+        look=(kernel_grid(math, details=False),),
         because=(
             prose(
                 f"A step launches {counts_sentence(math)}, all under {tick(_MATH)}. "
@@ -162,10 +158,7 @@ def _which_unit(math: Recorded) -> list[Question]:
                 prose(
                     f"The products are {and_list(f'{work.letter} ({work.short})' for work in gemms)}"
                     + (f"; the piece {tick(piece)} of the name says so." if piece else "."),
-                    f"{counted(len(casts), 'cast')} around them ({and_list(work.letter for work in casts)}) bring the "
-                    "inputs to float32 and the result back: the reference path computes in float32 for precision."
-                    if casts
-                    else "",
+                    _about_the_casts(math, casts),
                     f"At most the card multiplies bf16 on its tensor cores {times_text(fast / slow)} as fast as "
                     "float32 on its CUDA cores. The tensor cores are left vacant."
                     if vacant and fast and slow
@@ -174,6 +167,31 @@ def _which_unit(math: Recorded) -> list[Question]:
             ),
         )
     ]
+
+
+def _about_the_casts(math: Recorded, casts: list[Work]) -> str:
+    """What is cast to what, by the sizes and types that each was given."""
+    wide: list[str] = []
+    result: list[str] = []
+    weights: list[str] = []
+    for work in casts:
+        sizes, types = math.inputs_of(work)
+        if not types or not sizes:
+            return ""
+        whole = isinstance(sizes[0], list | tuple) and tuple(sizes[0]) == math.dims(_SDPA)
+        (wide if types[0] == "float" else result if whole else weights).append(work.letter)
+    told = f"{and_list(wide)} cast the inputs to float32" if len(wide) > 1 else ""
+    if told and result:
+        told += f", and {and_list(result)} casts the result back"
+    told += ": the reference path computes in float32 for precision." if told else ""
+    gemms = [work for work in math.kernel_work if work.decoded.role == "gemm"]
+    unread = bool(weights) and all(math.inputs_of(work)[1][:1] == ["float"] for work in gemms)
+    if unread:
+        told += (
+            f" {and_list(weights)} casts the weights, the softmax's output, as well, and nothing reads that: the op "
+            "returns its weights beside the result, and SDPA drops them."
+        )
+    return told.strip()
 
 
 def _how_many_for_the_mask(math: Recorded) -> list[Question]:
@@ -187,8 +205,8 @@ def _how_many_for_the_mask(math: Recorded) -> list[Question]:
         Question(
             key="mask",
             about="kernels that build the mask",
-            ask="`is_causal=True` is a flag. How many kernels does the backend launch to turn it into a mask?",
-            hint="Ones, a triangle, and numbers to choose between.",
+            ask="`is_causal=True` is a flag. Count in the table: how many kernels turn it into a mask?",
+            hint="Ones, a triangle, and numbers to choose between. Adding the mask to the scores is not among them.",
             answer=Number(len(mask), within=1.25),
             look=(),
             because=(
@@ -261,16 +279,17 @@ def _how_slow(math: Recorded, naive: Recorded) -> Question:
     ratio = math.device_ns / naive.device_ns
     scores = _largest_scores(math)
     by_hand = _largest_scores(naive)
-    roof = math.roof("aten::scaled_dot_product_attention")
+    roof = math.roof(_SDPA)
     floor = roof.floor_ns or 0 if roof is not None else 0
     scale = one_unit(naive.device_ns, math.device_ns, floor)
+    peak, work = peak_text(math, _SDPA), counted_arithmetic(math)
     return Question(
         key="slower",
         about="the math backend over attention by hand",
         ask="How many times as long as the code by hand does it take on the device?",
         hint="More passes over the scores, and each number is wider.",
         answer=Number(ratio, "times", within=1.5),
-        look=(),
+        look=(lanes(math, "the math backend", legend="short"),),
         because=(
             prose(
                 f"On the device: {scale(naive.device_ns)} by hand, {scale(math.device_ns)} by the math backend.",
@@ -278,9 +297,10 @@ def _how_slow(math: Recorded, naive: Recorded) -> Question:
                 "is wider."
                 if scores > by_hand > 0
                 else "",
-                f"At the card's peak for the dtype of the inputs, the arithmetic would take {scale(floor)}: the math "
-                f"backend takes {times_text(math.device_ns / floor)} that."
-                if floor
+                f"At the card's peak, {peak}, {work} would take {scale(floor)}. The math backend"
+                + (", which computes what is masked as well," if is_causal(math) else "")
+                + f" takes {times_text(math.device_ns / floor)} that."
+                if floor and peak
                 else "",
             ),
         ),

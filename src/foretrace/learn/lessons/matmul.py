@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from foretrace.analysis.overhead import LOADING, PROFILER
 from foretrace.learn.cold import cpu_parts
+from foretrace.learn.compiled import compiled_sentence
 from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
 from foretrace.learn.views import (
-    LEGEND,
     bound_sentence,
     counts_sentence,
     kernel_grid,
+    label_sentence,
     lanes,
     launched_sentence,
     step_grid,
@@ -37,7 +39,7 @@ _BOUNDS = (
 _TINY = 64
 """A memset of at most so many bytes clears a counter, no data."""
 _UNEVEN = 1.5
-"""A step that takes so many times the median is worth a word."""
+"""A step that takes so many times as long as the one looked at is worth a word."""
 _FATES = (
     "nothing: the GEMM adds before it stores its result",
     "a copy: z is copied to the output, and the GEMM adds to that",
@@ -103,8 +105,9 @@ def _how_many(small: Recorded) -> Question:
         recording=small.name,
         metric="kernels",
         near=(*((Near(1, "Only a compiler joins ops into a kernel, and nothing is compiled here."),) * (steps != 1)),),
-        look=(lanes(small, f"a call at {_size(small)}"), LEGEND, kernel_grid(small)),
+        look=(lanes(small, f"a call at {_size(small)}", legend="long"), kernel_grid(small)),
         because=(
+            *(Prose(text) for text in (label_sentence(small.kernel_work[0]) if small.kernel_work else "",) if text),
             prose(
                 f"A step launches {counts_sentence(small)}: {launched_sentence(small)}.",
                 ""
@@ -137,28 +140,22 @@ def _what_bounds(small: Recorded) -> Question:
         because=(
             prose(
                 bound_sentence(small),
-                f"The CPU needs {time_text(small.cpu_ns)} to get a step through Python, the dispatcher and "
+                f"The CPU needs {time_text(small.cpu_ns)} to get this step through Python, the dispatcher and "
                 f"{counted(len({work.launched_ns for work in small.work}), 'launch', 'launches')}"
-                + (f"{_between_steps(small)}." if waits else "."),
+                + (f"{_rest_of_the_period(small)}." if waits else "."),
                 "This is what overhead-bound means: a faster kernel would change nothing." if waits else "",
             ),
         ),
     )
 
 
-def _between_steps(recorded: Recorded) -> str:
+def _rest_of_the_period(recorded: Recorded) -> str:
     """What else lies in the period, and is not in the step itself."""
-    steps = recorded.trace.steps
-    pauses = [int(steps.ts[at + 1] - steps.end[at]) for at in recorded.reading.timeline.used[:-1]]
-    if not pauses or recorded.cpu_ns >= recorded.period_ns:
+    if len(recorded.reading.timeline.used) < 2 or recorded.cpu_ns >= recorded.period_ns:  # noqa: PLR2004 - no period
         return ""
     first = recorded.steps[recorded.reading.timeline.used[0]].cpu_time_ns
-    scale = one_unit(*pauses, recorded.cpu_ns)
-    low, high = scale.number(min(pauses)), scale(max(pauses))
-    told = f"; between steps the profiler does its bookkeeping ({low} to {high})"
-    if first > _UNEVEN * recorded.cpu_ns:
-        told += f", and the first step of the recording was slower ({scale(first)})"
-    return told
+    told = "; the rest of the time from step to step is the profiler's bookkeeping between steps"
+    return told + (", and a first step that took longer" if first > _UNEVEN * recorded.cpu_ns else "")
 
 
 def _bound(recorded: Recorded) -> int:
@@ -195,7 +192,7 @@ def _how_much_longer(small: Recorded, large: Recorded) -> Question:
         ask=f"At {_size(large)} a call does {more}. How many times longer does a step take?",
         hint="As long as the device waits for the CPU, more work for the device costs nothing.",
         answer=Number(ratio, "times", within=2),
-        look=(lanes(large, f"a call at {_size(large)}"), kernel_grid(large)),
+        look=(lanes(large, f"a call at {_size(large)}", legend="short"), kernel_grid(large)),
         because=(
             prose(
                 f"A step took {scale(small.period_ns)} and now takes {scale(large.period_ns)}.",
@@ -279,8 +276,8 @@ def _what_became_of_the_add(large: Recorded, compiled: Recorded) -> Question:
     named = any("badd" in work.name for work in compiled.kernel_work)
     told = {
         0: "Nothing but the GEMM is left: it adds while it stores its tile.",
-        1: "Inductor, the compiler behind `torch.compile`, turned `x @ y + z` into `addmm`. That asks the GEMM to add "
-        "its result to what lies in the output already, so `z` is first copied there "
+        1: "Inductor turned `x @ y + z` into `addmm`. That asks the GEMM to add its result to what lies in the output "
+        "already, so `z` is first copied there "
         f"({bytes_text(copies[0].bytes or 0) if copies else ''}), and the GEMM adds to it on the way out"
         + (f" ({tick('badd')} in the kernel's name)." if named else "."),
         2: f"Inductor wrote {counted(len(fused), 'kernel')} of its own for it.",
@@ -297,19 +294,15 @@ def _what_became_of_the_add(large: Recorded, compiled: Recorded) -> Question:
         ask="Through `torch.compile`, what becomes of the add?",
         hint="The kernel of the sum is not in the trace any more. Look at everything that is not a kernel.",
         answer=Choice(_FATES, right),
-        look=(lanes(compiled, "the same call, compiled"), kernel_grid(compiled)),
+        look=(lanes(compiled, "the same call, compiled", legend="short"), kernel_grid(compiled)),
         because=(
             prose(told, saved),
             prose(
                 f"A step on the device: {before_and_now(large.device_ns, compiled.device_ns)}. On the CPU: "
-                f"{before_and_now(large.cpu_ns, compiled.cpu_ns)}"
-                + (
-                    ", because at every call guards check that the inputs are like those it was compiled for."
-                    if compiled.cpu_ns > large.cpu_ns
-                    else "."
-                ),
-                _did_it_pay(large, compiled),
+                f"{before_and_now(large.cpu_ns, compiled.cpu_ns)}.",
+                compiled_sentence(compiled) if compiled.cpu_ns > large.cpu_ns else "",
             ),
+            Prose(_did_it_pay(large, compiled)),
         ),
     )
 
@@ -358,8 +351,8 @@ def _filling(parts: CpuParts) -> Grid:
     rows = [(f"inside {op}, with no call recorded", time) for op, time in parts.silent]
     rows += [
         ("calls of the runtime and the driver", parts.calls_ns),
-        (f"code loaded to the device ({', '.join(parts.loading)})", parts.loading_ns),
-        (f"the profiler itself ({', '.join(parts.profiler)})", parts.profiler_ns),
+        (f"{LOADING} ({', '.join(parts.loading)})", parts.loading_ns),
+        (f"{PROFILER} ({', '.join(parts.profiler)})", parts.profiler_ns),
         ("outside any op", parts.outside_ns),
     ]
     known = [(what, time) for what, time in rows if time > 0]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from foretrace.analysis.timeline import timeline
 from foretrace.analysis.trust import doubts
+from foretrace.analysis.trust.doubt import kinds_text
 from foretrace.learn.lesson import Block, Choice, Code, Grid, Near, Number, Prose, Question, Try, prose
 from foretrace.learn.programs import source
-from foretrace.learn.views import LEGEND_IN_SHORT, annotated_sentence, lanes, step_grid
+from foretrace.learn.views import annotated_sentence, lanes, step_grid
 from foretrace.learn.words import and_list, counted, one_unit, tick, times_text
 from foretrace.report.escape import plain
 from foretrace.trace.load import load_trace
@@ -26,7 +27,7 @@ __all__ = ["build"]
 _KEPT: Final = (
     "nothing: without its end it is no JSON file",
     "all events that are whole, up to the cut",
-    "only the header",
+    "only what stands before the events: the device and the settings",
 )
 _CUT: Final = 0.6
 
@@ -89,12 +90,12 @@ def _how_many(stranger: Recorded, proper: Recorded | None) -> Question:
                 * (naive != stranger.kernels)
             ),
         ),
-        look=(lanes(stranger, "a step of the colleague's trace"), LEGEND_IN_SHORT),
+        look=(lanes(stranger, "a step of the colleague's trace", lettered=False, legend="short"),),
         because=(
             prose(
                 f"{counted(lost, 'kernel belongs', 'kernels belong')} to no step: the profiler was switched on while "
                 "the device still worked off what was launched before. Those kernels end inside the recording, but "
-                "their launches are not in it."
+                "their launches are not in it: foretrace calls them unlinked."
                 if lost
                 else "Every kernel of this file belongs to a step.",
                 f"Recorded with a synchronization before the first step, the same code shows "
@@ -110,6 +111,7 @@ def _how_much_time(stranger: Recorded) -> list[Question]:
     acts = stranger.trace.activities
     lost = int(acts.dur[~acts.linked].sum())
     own = int(acts.dur[acts.step >= 0].sum())
+    mine, others = kinds_text(stranger.trace, acts.step >= 0), kinds_text(stranger.trace, ~acts.linked)
     if not lost or not own:
         return []
     scale = one_unit(lost, own)
@@ -118,13 +120,15 @@ def _how_much_time(stranger: Recorded) -> list[Question]:
         Question(
             key="time",
             about="device time that unlinked kernels add to a total",
-            ask="By what share does a table that adds everything up overstate the device time of the steps?",
-            hint="It is not the same as for the counts: not all kernels take equally long.",
-            answer=Number(lost / own, "share", within=1.5),
+            ask=f"The {mine} of the steps take {scale(own)} on the device. How much do the unlinked {others} add to "
+            "that, in a table that adds everything up?",
+            hint="It need not go by the counts: not all kernels take equally long.",
+            answer=Number(lost, "ns", within=1.5),
             look=(Prose(f"The trust header says: {plain(told)}"),) if told else (),
             because=(
                 prose(
-                    f"The steps took {scale(own)} on the device, and the unlinked kernels {scale(lost)} more.",
+                    f"The steps took {scale(own)} on the device, and the unlinked kernels {scale(lost)} more: the "
+                    f"table says {share_text(lost / own)} too much.",
                     "In a recording of more steps the share is smaller, and the fault is the same.",
                 ),
             ),
@@ -199,7 +203,7 @@ _QUESTIONS: Final = (
     ("unlinked-activity", "was everything launched inside the recording?"),
     ("missing-activity", "did everything that was launched get recorded?"),
     ("cold-step", "is the first step like the others?"),
-    ("profiler-overhead", "did the profiler itself take time in a step?"),
+    ("profiler-overhead", "did the profiler, or loading code, take time in a step?"),
     ("stream-overlap", "do kernels overlap on a stream, so that a viewer hides some?"),
     ("graph-replay", "do graphs hide ops?"),
     ("no-steps", "are there steps at all?"),

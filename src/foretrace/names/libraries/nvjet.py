@@ -30,7 +30,7 @@ _LETTERS: Final = {
 _EXACT: Final = {
     "h": "neighboring blocks walk along rows",
     "v": "neighboring blocks walk along columns",
-    "bz": "beta is zero: nothing is added to the product",
+    "bz": "beta is zero: what lay in the output is not read back and added",
     "badd": "adds a matrix to the product (beta is not zero)",
     "bias": "adds a bias before it writes its output",
     "relu": "applies a ReLU before it writes its output",
