@@ -135,8 +135,8 @@ def _what_the_name_says(one: Recorded, square: Recorded | None) -> list[Question
             key="layout",
             about="the layout in the GEMM's name",
             ask=("" if _copies(one) else "So the GEMM itself reads the weight transposed. ")
-            + "The name of a GEMM holds a letter for each of its inputs: `t` where it is read transposed, `n` where it is "
-            "read as it lies. Which letters are in this one?",
+            + "The name of a GEMM holds a letter for each of its inputs: `t` where it is read transposed, `n` where it "
+            "is read as it lies. Which letters are in this one?",
             hint="The code computes x times the weight transposed. But whose order do the letters have?",
             answer=Choice(_LAYOUTS, _LAYOUTS.index(layout)),
             near=(
