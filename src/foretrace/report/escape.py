@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ellipsis", "plain"]
+__all__ = ["cut_words", "ellipsis", "plain"]
 
 
 def plain(text: str) -> str:
@@ -23,3 +23,11 @@ def ellipsis(text: str, width: int) -> str:
     tail = (width - 1) // 3
     head = width - 1 - tail
     return text[:head] + "…" + (text[-tail:] if tail else "")
+
+
+def cut_words(text: str, width: int) -> str:
+    """The text cut behind a word to at most ``width`` characters; one long word is cut in its middle."""
+    if len(text) <= width:
+        return text
+    words = text[:width].rsplit(" ", 1)[0].rstrip(" ,:;")
+    return words + "…" if " " in text[:width] and 2 * len(words) > width else ellipsis(text, width)

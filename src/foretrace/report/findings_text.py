@@ -10,7 +10,7 @@ from rich.text import Text
 
 from foretrace.report.change_text import change_lines
 from foretrace.report.console import Column, print_grid
-from foretrace.report.escape import ellipsis, plain
+from foretrace.report.escape import cut_words, ellipsis, plain
 from foretrace.report.labels import short_name
 from foretrace.units import count_text, time_text
 
@@ -62,7 +62,7 @@ def print_found(out: Console, found: Examination, *, limit: int, per_step: bool)
     for at, (finding, stake) in enumerate(zip(shown, stakes, strict=True)):
         line = Text(f" {'Found' if at == 0 else '':<6} ", style="bold")
         line.append(f"{plain(finding.code)}  ", style="yellow")
-        line.append(f"{ellipsis(plain(finding.title), room):<{room}}" if wide else plain(finding.title))
+        line.append(f"{cut_words(plain(finding.title), room):<{room}}" if wide else plain(finding.title))
         if wide:
             line.append(f"  {stake:>{wide}}")
         out.print(line, soft_wrap=True)
