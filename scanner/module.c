@@ -456,9 +456,14 @@ static PyObject *count_lines(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef module_methods[] = {
+    {"nest_alike", module_nest_alike, METH_VARARGS, nest_alike_doc},
+    {"nest_around", module_nest_around, METH_VARARGS, nest_around_doc},
+    {"nest_depths", module_nest_depths, METH_VARARGS, nest_depths_doc},
+    {"nest_innermost", module_nest_innermost, METH_VARARGS, nest_innermost_doc},
     {"nest_order", module_nest_order, METH_VARARGS, nest_order_doc},
     {"nest_own", module_nest_own, METH_VARARGS, nest_own_doc},
     {"nest_parents", module_nest_parents, METH_VARARGS, nest_parents_doc},
+    {"nest_sums", module_nest_sums, METH_VARARGS, nest_sums_doc},
     {"count_lines", count_lines, METH_VARARGS, count_lines_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -3,10 +3,10 @@
 
 #include "nest.h"
 
-/* Ranges on more threads than this are sorted elsewhere. */
-enum { MOST_THREADS = 1 << 20 };
+/* Ranges on more threads than this, or of more names, are left to others. */
+enum { MOST_THREADS = 1 << 20, MOST_NAMES = 1 << 28 };
 
-/* Columns of equally many ranges; the last of them is filled. */
+/* Columns of equally many ranges, or moments. */
 enum { MOST_COLUMNS = 4 };
 
 typedef struct {
@@ -22,19 +22,15 @@ static void release(ranges *r)
     }
 }
 
-/* The arguments as columns of these widths in bytes; -1 with an exception set. */
-static int take(ranges *r, PyObject *args, const unsigned char *widths, int columns)
+/* Some of the arguments as columns of these widths in bytes; -1 with an exception set. */
+static int take_some(ranges *r, PyObject *args, int first, const unsigned char *widths, int columns, int filled)
 {
     r->held = 0;
     r->count = 0;
-    if (PyTuple_Size(args) != columns) {
-        PyErr_Format(PyExc_TypeError, "%d columns are needed", columns);
-        return -1;
-    }
     for (int i = 0; i < columns; i++) {
-        int flags = i == columns - 1 ? PyBUF_WRITABLE : PyBUF_SIMPLE;
+        int flags = i >= columns - filled ? PyBUF_WRITABLE : PyBUF_SIMPLE;
         size_t count;
-        if (PyObject_GetBuffer(PyTuple_GetItem(args, i), &r->columns[i], flags) < 0) {
+        if (PyObject_GetBuffer(PyTuple_GetItem(args, first + i), &r->columns[i], flags) < 0) {
             release(r);
             return -1;
         }
@@ -50,6 +46,32 @@ static int take(ranges *r, PyObject *args, const unsigned char *widths, int colu
     return 0;
 }
 
+static int expect(PyObject *args, int columns)
+{
+    if (PyTuple_Size(args) == columns) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%d columns are needed", columns);
+    return -1;
+}
+
+/* All arguments as columns, the last of which is filled. */
+static int take(ranges *r, PyObject *args, const unsigned char *widths, int columns)
+{
+    return expect(args, columns) < 0 ? -1 : take_some(r, args, 0, widths, columns, 1);
+}
+
+/* How many numbers there are from 0 to the greatest; 0 where one is negative or more than `most`. */
+static size_t numbers(const int32_t *column, size_t count, int32_t most)
+{
+    int32_t least = 0, greatest = 0;
+    for (size_t i = 0; i < count; i++) {
+        least = column[i] < least ? column[i] : least;
+        greatest = column[i] > greatest ? column[i] : greatest;
+    }
+    return least < 0 || greatest > most ? 0 : (size_t)greatest + 1;
+}
+
 const char nest_order_doc[] = "nest_order(thread, start, end, order)\n--\n\n"
                              "Fill order (int64) with the positions of ranges by thread (int32), start and end (int64), "
                              "the longest first; False where the threads are not numbered from 0.";
@@ -58,25 +80,19 @@ PyObject *module_nest_order(PyObject *Py_UNUSED(module), PyObject *args)
 {
     static const unsigned char widths[] = {4, 8, 8, 8};
     ranges r;
-    const int32_t *thread;
-    int32_t most = 0;
-    int why = 0, numbered = 1;
+    size_t threads;
+    int why = 0;
     if (take(&r, args, widths, 4) < 0) {
         return NULL;
     }
-    thread = r.columns[0].buf;
     Py_BEGIN_ALLOW_THREADS
-    for (size_t i = 0; i < r.count; i++) {
-        numbered &= thread[i] >= 0;
-        most = thread[i] > most ? thread[i] : most;
-    }
-    numbered &= most <= MOST_THREADS;
-    if (numbered) {
-        why = nest_order(thread, r.columns[1].buf, r.columns[2].buf, r.count, (size_t)most + 1, r.columns[3].buf);
+    threads = numbers(r.columns[0].buf, r.count, MOST_THREADS);
+    if (threads) {
+        why = nest_order(r.columns[0].buf, r.columns[1].buf, r.columns[2].buf, r.count, threads, r.columns[3].buf);
     }
     Py_END_ALLOW_THREADS
     release(&r);
-    return why < 0 ? PyErr_NoMemory() : PyBool_FromLong(numbered);
+    return why < 0 ? PyErr_NoMemory() : PyBool_FromLong(threads != 0);
 }
 
 const char nest_parents_doc[] = "nest_parents(thread, start, end, parent)\n--\n\n"
@@ -111,4 +127,108 @@ PyObject *module_nest_own(PyObject *Py_UNUSED(module), PyObject *args)
     Py_END_ALLOW_THREADS
     release(&r);
     Py_RETURN_NONE;
+}
+
+const char nest_innermost_doc[] = "nest_innermost(thread, start, end, parent, threads, times, found)\n--\n\n"
+                                 "Fill found (int64) with the range around each time (int64) of a thread (int32), of "
+                                 "ranges in nesting order; False where the threads are not numbered from 0.";
+
+PyObject *module_nest_innermost(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static const unsigned char widths[] = {4, 8, 8, 8}, asked[] = {4, 8, 8};
+    ranges r, moments;
+    size_t threads;
+    int why = 0;
+    if (expect(args, 7) < 0 || take_some(&r, args, 0, widths, 4, 0) < 0) {
+        return NULL;
+    }
+    if (take_some(&moments, args, 4, asked, 3, 1) < 0) {
+        release(&r);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    threads = numbers(moments.columns[0].buf, moments.count, MOST_THREADS);
+    if (threads) {
+        const nest_forest forest = {r.columns[0].buf, r.columns[1].buf, r.columns[2].buf, r.columns[3].buf, r.count};
+        why = nest_innermost(&forest, moments.columns[0].buf, moments.columns[1].buf, moments.count, threads,
+                             moments.columns[2].buf);
+    }
+    Py_END_ALLOW_THREADS
+    release(&moments);
+    release(&r);
+    return why < 0 ? PyErr_NoMemory() : PyBool_FromLong(threads != 0);
+}
+
+const char nest_depths_doc[] = "nest_depths(parent, depth)\n--\n\n"
+                              "Fill depth (int64): how many ranges are around each.";
+
+PyObject *module_nest_depths(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static const unsigned char widths[] = {8, 8};
+    ranges r;
+    if (take(&r, args, widths, 2) < 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    nest_depths(r.columns[0].buf, r.count, r.columns[1].buf);
+    Py_END_ALLOW_THREADS
+    release(&r);
+    Py_RETURN_NONE;
+}
+
+const char nest_around_doc[] = "nest_around(parent, counted, around)\n--\n\n"
+                              "Fill around (int64) with the innermost range around each that is counted (bool).";
+
+PyObject *module_nest_around(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static const unsigned char widths[] = {8, 1, 8};
+    ranges r;
+    if (take(&r, args, widths, 3) < 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    nest_around(r.columns[0].buf, r.columns[1].buf, r.count, r.columns[2].buf);
+    Py_END_ALLOW_THREADS
+    release(&r);
+    Py_RETURN_NONE;
+}
+
+const char nest_sums_doc[] = "nest_sums(parent, values)\n--\n\n"
+                            "Add to each of the values (int64) those of all ranges inside.";
+
+PyObject *module_nest_sums(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static const unsigned char widths[] = {8, 8};
+    ranges r;
+    if (take(&r, args, widths, 2) < 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    nest_sums(r.columns[0].buf, r.count, r.columns[1].buf);
+    Py_END_ALLOW_THREADS
+    release(&r);
+    Py_RETURN_NONE;
+}
+
+const char nest_alike_doc[] = "nest_alike(parent, name, alike)\n--\n\n"
+                             "Fill alike (int64) with the innermost range around each that has its name (int32); False "
+                             "where the names are not numbered from 0.";
+
+PyObject *module_nest_alike(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static const unsigned char widths[] = {8, 4, 8};
+    ranges r;
+    size_t names;
+    int why = 0;
+    if (take(&r, args, widths, 3) < 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    names = numbers(r.columns[1].buf, r.count, MOST_NAMES);
+    if (names) {
+        why = nest_alike(r.columns[0].buf, r.columns[1].buf, r.count, names, r.columns[2].buf);
+    }
+    Py_END_ALLOW_THREADS
+    release(&r);
+    return why < 0 ? PyErr_NoMemory() : PyBool_FromLong(names != 0);
 }

@@ -129,3 +129,91 @@ void nest_own(const int64_t *start, const int64_t *end, const int64_t *parent, s
         }
     }
 }
+
+/* The range around range i; what leads nowhere counts as none. */
+static inline int64_t above(const int64_t *parent, int64_t i)
+{
+    return parent[i] >= 0 && parent[i] < i ? parent[i] : -1;
+}
+
+/* A sweep by time. A range that a moment passes over has ended for all later moments, and the parents of ranges that
+   start later pass over it, too: so each range is passed over once. */
+int nest_innermost(const nest_forest *f, const int32_t *thread, const int64_t *time, size_t count, size_t threads,
+                   int64_t *found)
+{
+    int64_t *order = malloc((count + 1) * sizeof *order), last = -1, here = -1;
+    size_t next = 0;
+    if (!order || nest_order(thread, time, time, count, threads, order) < 0) {
+        free(order);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const int64_t asked = order[i], now = time[asked];
+        const int32_t where = thread[asked];
+        while (next < f->count &&
+               (f->thread[next] < where || (f->thread[next] == where && f->start[next] <= now))) {
+            next++;
+        }
+        found[asked] = -1;
+        if (!next || f->thread[next - 1] != where) {
+            continue;
+        }
+        if (last != (int64_t)next - 1) {
+            here = last = (int64_t)next - 1;
+        }
+        while (here >= 0 && f->end[here] <= now) {
+            here = above(f->parent, here);
+        }
+        found[asked] = here;
+    }
+    free(order);
+    return 0;
+}
+
+void nest_depths(const int64_t *parent, size_t count, int64_t *depth)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t around = above(parent, (int64_t)i);
+        depth[i] = around < 0 ? 0 : depth[around] + 1;
+    }
+}
+
+void nest_around(const int64_t *parent, const uint8_t *counted, size_t count, int64_t *around)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t next = above(parent, (int64_t)i);
+        around[i] = next < 0 || counted[next] ? next : around[next];
+    }
+}
+
+void nest_sums(const int64_t *parent, size_t count, int64_t *values)
+{
+    for (size_t i = count; i-- > 0;) {
+        int64_t around = above(parent, (int64_t)i);
+        if (around >= 0) {
+            values[around] = (int64_t)((uint64_t)values[around] + (uint64_t)values[i]);
+        }
+    }
+}
+
+/* The ranges around the one before are open; `latest` has the innermost open one of each name. */
+int nest_alike(const int64_t *parent, const int32_t *name, size_t count, size_t names, int64_t *alike)
+{
+    int64_t *latest = malloc(names * sizeof *latest);
+    if (names && !latest) {
+        return -1;
+    }
+    for (size_t i = 0; i < names; i++) {
+        latest[i] = -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int64_t around = above(parent, (int64_t)i);
+        for (int64_t open = (int64_t)i - 1; open >= 0 && open != around; open = above(parent, open)) {
+            latest[name[open]] = alike[open];
+        }
+        alike[i] = latest[name[i]];
+        latest[name[i]] = (int64_t)i;
+    }
+    free(latest);
+    return 0;
+}

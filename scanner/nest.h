@@ -16,4 +16,30 @@ void nest_parents(const int32_t *thread, const int64_t *start, const int64_t *en
 /* For ranges in that order: the length of each, less what of its children lies inside it. */
 void nest_own(const int64_t *start, const int64_t *end, const int64_t *parent, size_t count, int64_t *own);
 
+/* Ranges in that order with their parents. */
+typedef struct {
+    const int32_t *thread;
+    const int64_t *start, *end, *parent;
+    size_t count;
+} nest_forest;
+
+/* For each moment of a thread (each below `threads`): the innermost range around it, or -1. -1: no memory. */
+int nest_innermost(const nest_forest *forest, const int32_t *thread, const int64_t *time, size_t count, size_t threads,
+                   int64_t *found);
+
+/* From here on only the parents matter. They come first: a parent that does not counts as none. */
+
+/* How many ranges are around each. */
+void nest_depths(const int64_t *parent, size_t count, int64_t *depth);
+
+/* around[i]: the innermost range around range i that is counted, or -1. */
+void nest_around(const int64_t *parent, const uint8_t *counted, size_t count, int64_t *around);
+
+/* To the value of each range, add those of all ranges inside it. */
+void nest_sums(const int64_t *parent, size_t count, int64_t *values);
+
+/* alike[i]: the innermost range around range i that has its name (each below `names`), or -1. The parent of a range
+   has to be the one before it or around that one. -1: no memory. */
+int nest_alike(const int64_t *parent, const int32_t *name, size_t count, size_t names, int64_t *alike);
+
 #endif

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foretrace.trace import nesting
+from foretrace.trace import nesting, preorder
 from foretrace.trace.nesting import forest
 
 # The fixture holds for a whole test; that it is not set again for each example is what is wanted.
@@ -33,7 +33,8 @@ def innermost(ranges, thread, moment, before=None):
 def way(request, monkeypatch):
     """Both ways answer the same tests."""
     if request.param == "numpy":
-        monkeypatch.setattr(nesting, "compiled", None)
+        for module in (nesting, preorder):
+            monkeypatch.setattr(module, "compiled", None)
     elif nesting.compiled is None:
         pytest.skip("the scanner was not built: no C compiler here")
 
@@ -114,6 +115,99 @@ def test_depth_counts_the_parents(ranges):
         return 0 if parents[at] < 0 else 1 + depth(parents[at])
 
     assert woods.depths().tolist() == [depth(at) for at in range(len(ranges))]
+
+
+@given(RANGES, st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 30)), max_size=20))
+def test_numbers_of_threads_do_not_matter_for_moments(ranges, asked):
+    thread, start, length = np.array(ranges, np.int64).reshape(-1, 3).T
+    apart = thread * 2**33 - 5
+    moments = np.array([moment for _, moment in asked], np.int64)
+    threads = np.array([thread * 2**33 - 5 for thread, _ in asked], np.int64)
+    expected = [innermost(ranges, thread, moment) for thread, moment in asked]
+    assert forest(apart, start, start + length).innermost(threads, moments).tolist() == expected
+    assert grown(ranges).innermost(threads // 2**33 + 1, moments).tolist() == expected
+
+
+def ancestors(parents, at):
+    """From the nearest outward."""
+    while parents[at] >= 0:
+        at = parents[at]
+        yield at
+
+
+@given(RANGES, st.lists(st.integers(-50, 2**60), min_size=25, max_size=25))
+def test_a_sum_is_over_all_that_lies_inside(ranges, amounts):
+    woods = grown(ranges)
+    parents = woods.parents().tolist()
+    inside = {at: set(ancestors(parents, at)) for at in range(len(ranges))}
+    expected = [
+        (amounts[at] + sum(amounts[other] for other in inside if at in inside[other]) + 2**63) % 2**64 - 2**63
+        for at in range(len(ranges))
+    ]
+    values = np.array(amounts[: len(ranges)], np.int64)
+    assert woods.sums(values).tolist() == expected
+    assert values.tolist() == amounts[: len(ranges)]
+
+
+def test_sums_that_are_too_large_wrap_around_both_ways():
+    woods = grown([(0, 0, 9), (0, 1, 5), (0, 2, 2)])
+    assert woods.sums(np.array([2**62, 2**62, 5])).tolist() == [5 - 2**63, 2**62 + 5, 5]
+
+
+@given(RANGES, st.lists(st.integers(0, 3), min_size=25, max_size=25))
+def test_inside_one_of_the_same_name(ranges, names):
+    woods = grown(ranges)
+    parents = woods.parents().tolist()
+    expected = [any(names[at] == names[above] for above in ancestors(parents, at)) for at in range(len(ranges))]
+    for kind in (np.int32, np.int64):
+        assert woods.is_inside_alike(np.array(names[: len(ranges)], kind)).tolist() == expected
+
+
+@given(RANGES, st.lists(st.booleans(), min_size=25, max_size=25))
+def test_the_counted_range_around_and_crossings_of_it(ranges, flags):
+    woods = grown(ranges)
+    parents, ends = woods.parents().tolist(), [start + length for _, start, length in ranges]
+    counted = np.array(flags[: len(ranges)], bool)
+    expected = [next((above for above in ancestors(parents, at) if flags[above]), -1) for at in range(len(ranges))]
+    around = woods.around(counted[woods.original])
+    found = np.append(woods.original, -1)[around]
+    assert found[np.argsort(woods.original)].tolist() == expected
+    crossing = [flags[at] and above >= 0 and ends[at] > ends[above] for at, above in enumerate(expected)]
+    assert woods.crossings(counted) == sum(crossing)
+
+
+def shaped(shape, count):
+    """Starts and ends of ranges, and moments, that made climbs long."""
+    at = np.arange(count, dtype=np.int64)
+    same = np.full(count, 1000)
+    return {
+        "deep": (at, 2 * count - at, 2 * count + at),
+        "stairs": (at, at + count, 3 * count + at),
+        "crossing": (10 * at, 10 * at + 15, 10 * at + 12),
+        "at once": (same, same + 100, np.full(count, 2000)),
+        "inside": (at, 2 * count - at, count + at),
+    }[shape]
+
+
+@pytest.mark.case("F26")
+@pytest.mark.parametrize("shape", ["deep", "stairs", "crossing", "at once", "inside"])
+def test_questions_to_a_deep_forest_take_nearly_linear_time(shape):
+    def seconds(count):
+        start, end, moments = shaped(shape, count)
+        zeros = np.zeros(count, np.int32)
+        woods = forest(zeros, start, end)
+        begin = time.perf_counter()
+        woods.innermost(zeros, moments)
+        woods.depths()
+        woods.sums(start)
+        woods.is_inside_alike(zeros)
+        woods.crossings(np.arange(count) < 2)
+        return time.perf_counter() - begin
+
+    small = min(seconds(20_000) for _ in range(3))
+    large = min(seconds(100_000) for _ in range(2))
+    assert large < 5 * small * 3 + 0.05
+    assert large < 2
 
 
 @pytest.mark.case("F26")

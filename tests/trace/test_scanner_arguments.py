@@ -58,33 +58,98 @@ def test_only_another_scanner_can_be_taken_over():
             one.absorb(other)
 
 
-@pytest.mark.parametrize("function", ["nest_order", "nest_parents", "nest_own"])
-def test_columns_of_ranges_must_be_of_one_length_and_be_there(function):
+@pytest.mark.parametrize(
+    ("function", "widths"),
+    [
+        ("nest_order", (4, 8, 8, 8)),
+        ("nest_parents", (4, 8, 8, 8)),
+        ("nest_own", (8, 8, 8, 8)),
+        ("nest_depths", (8, 8)),
+        ("nest_around", (8, 1, 8)),
+        ("nest_sums", (8, 8)),
+        ("nest_alike", (8, 4, 8)),
+    ],
+)
+def test_columns_of_ranges_must_be_of_one_length_and_be_there(function, widths):
     call = getattr(scan, function)
-    narrow = np.int64 if function == "nest_own" else np.int32
-    fine = [np.zeros(3, narrow), np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(3, np.int64)]
+    kinds = {1: bool, 4: np.int32, 8: np.int64}
+    fine = [np.zeros(3, kinds[width]) for width in widths]
     call(*fine)
-    for at in range(4):
+    for at in range(len(fine)):
         words = list(fine)
         words[at] = words[at][:2].copy()
         with pytest.raises(ValueError, match="differ in length"):
             call(*words)
     with pytest.raises(ValueError, match="differ in length"):
         call(np.zeros(25, np.uint8), *fine[1:])
+    for some in (fine[:-1], [*fine, fine[0]]):
+        with pytest.raises(TypeError, match="columns are needed"):
+            call(*some)
     with pytest.raises(TypeError):
-        call(*fine[:3])
+        call(None, *fine[1:])
     with pytest.raises((ValueError, BufferError)):
-        call(*fine[:3], memoryview(bytes(24)))
+        call(*fine[:-1], memoryview(bytes(24)))
+
+
+def test_ranges_and_moments_are_two_tables():
+    def columns(ranges, moments):
+        kinds = (np.int32, np.int64, np.int64, np.int64), (np.int32, np.int64, np.int64)
+        return [np.zeros(count, kind) for count, some in zip((ranges, moments), kinds, strict=True) for kind in some]
+
+    for ranges in (0, 1, 5):
+        for moments in (0, 1, 3):
+            assert scan.nest_innermost(*columns(ranges, moments))
+    for at in range(7):
+        words = columns(5, 3)
+        words[at] = words[at][:2].copy()
+        with pytest.raises(ValueError, match="differ in length"):
+            scan.nest_innermost(*words)
+        words[at] = None
+        with pytest.raises(TypeError):
+            scan.nest_innermost(*words)
+    with pytest.raises(TypeError, match="7 columns"):
+        scan.nest_innermost(*columns(5, 3)[:6])
+    with pytest.raises((ValueError, BufferError)):
+        scan.nest_innermost(*columns(5, 3)[:6], memoryview(bytes(24)))
 
 
 def test_parents_that_lead_nowhere_are_not_followed():
     own = np.zeros(3, np.int64)
     scan.nest_own(np.array([0, 1, 2]), np.array([9, 5, 4]), np.array([7, -5, 2**62]), own)
     assert own.tolist() == [9, 4, 2]
+    for wild in ([7, -5, 2**62], [0, 1, 2], [2, 2, 0], [-(2**63), 2**63 - 1, 3]):
+        parent, out = np.array(wild), np.full(3, -9, np.int64)
+        scan.nest_depths(parent, out)
+        assert out.tolist() == [0, 0, 1 if wild[2] == 0 else 0]
+        scan.nest_around(parent, np.ones(3, bool), out)
+        assert out.tolist() == [-1, -1, 0 if wild[2] == 0 else -1]
+        scan.nest_alike(parent, np.zeros(3, np.int32), out)
+        assert max(out.tolist()) < 2
+        scan.nest_sums(parent, out)
+        thread, times = np.zeros(3, np.int32), np.arange(3)
+        assert scan.nest_innermost(thread, times, times, parent, thread, times, out)
+        assert out.tolist() == [-1, -1, -1]
+
+
+def test_ranges_in_no_order_are_answered_somehow():
+    random = np.random.default_rng(3)
+    for _ in range(200):
+        count, asked = random.integers(0, 30, 2)
+        thread, times = random.integers(-2, 3, count).astype(np.int32), random.integers(-5, 20, (3, count))
+        out, where = np.empty(asked, np.int64), random.integers(0, 3, asked).astype(np.int32)
+        assert scan.nest_innermost(thread, *times, where, random.integers(-5, 20, asked), out)
+        assert ((out >= -1) & (out < max(count, 0))).all()
+        alike = np.empty(count, np.int64)
+        assert scan.nest_alike(times[2].copy(), np.maximum(thread, 0), alike)
+        assert ((alike >= -1) & (alike < np.arange(count))).all()
 
 
 def test_threads_that_are_not_numbered_are_left_to_others():
     for thread in ([-1, 0, 1], [0, 2**30, 1]):
         order = np.full(3, -1, np.int64)
         assert not scan.nest_order(np.array(thread, np.int32), np.arange(3), np.arange(3) + 1, order)
+        assert order.tolist() == [-1, -1, -1]
+        assert not scan.nest_alike(np.arange(3) - 1, np.array(thread, np.int32), order)
+        zero = np.zeros(3, np.int32), np.arange(3), np.arange(3) + 1, np.arange(3) - 1
+        assert not scan.nest_innermost(*zero, np.array(thread, np.int32), np.arange(3), order)
         assert order.tolist() == [-1, -1, -1]

@@ -53,31 +53,7 @@ def device_times(trace: Trace) -> tuple[I64, I64]:
     own = np.zeros(len(ops), np.int64)
     held = acts.owner >= 0
     np.add.at(own, acts.owner[held], acts.dur[held])
-    total = own.copy()
-    # Carry each op's own time up to all ops around it. Only ops with device time take part, so this is short.
-    active = np.flatnonzero(own)
-    above = ops.parent[active]
-    amount = own[active]
-    while active.size:
-        up = above >= 0
-        above, amount, active = above[up], amount[up], active[up]
-        np.add.at(total, above, amount)
-        above = ops.parent[above]
-    return own, total
-
-
-def _outermost(trace: Trace, name: Any) -> Any:
-    """Ops with no op of the same name around them."""
-    ops = trace.ops
-    alone = np.ones(len(ops), bool)
-    active = np.flatnonzero(ops.parent >= 0)
-    above = ops.parent[active]
-    while active.size:
-        alone[active[name[above] == name[active]]] = False
-        above = ops.parent[above]
-        up = above >= 0
-        active, above = active[up], above[up]
-    return alone
+    return own, trace.op_nesting.sums(own)
 
 
 def _repeats(trace: Trace, name: Any) -> Any:
@@ -104,7 +80,7 @@ def op_table(trace: Trace) -> list[OpRow]:
     labels, code = _codes(name, len(trace.strings))
     size = len(labels)
     own, total = device_times(trace)
-    alone = _outermost(trace, name)
+    alone = ~trace.op_nesting.is_inside_alike(code)
     fresh = ~_repeats(trace, name)
     held = trace.activities.owner >= 0
     columns = {

@@ -14,6 +14,7 @@ import numpy as np
 
 from foretrace.trace.kineto import DEVICE_CATEGORIES, Category
 from foretrace.trace.nesting import Forest, forest_of_sorted, nesting_order
+from foretrace.trace.preorder import Preorder
 from foretrace.trace.raw import MISSING, MISSING32, MISSING_FLOAT
 from foretrace.trace.showing import show
 
@@ -334,6 +335,19 @@ class Trace:
     def host_forest(self) -> Forest:
         """The nesting of ``host_rows``, told by their positions there."""
         return self.rows.forest(self.host_rows)
+
+    @cached_property
+    def op_nesting(self) -> Preorder:
+        """The nesting of ``ops``, told by their positions there; those whose times are not believed come first."""
+        row = self.ops.row
+        timed = self.rows.fault[row] == TimeFault.NONE
+        at = np.full(len(self.rows), NONE, np.int64)
+        at[row[timed]] = np.flatnonzero(timed)
+        ranked = at[self.rows.order]
+        original = np.concatenate((np.flatnonzero(~timed), ranked[ranked >= 0]))
+        place = np.full(len(row) + 1, NONE, np.int64)
+        place[original] = np.arange(len(row))
+        return Preorder(original=original, parent=place[self.ops.parent[original]])
 
     @cached_property
     def span_ns(self) -> int:

@@ -6,8 +6,9 @@ parent is the innermost range around its *start*, and nothing is dropped.
 
 Sorted by (thread, start, longest first, file order), the parent of a range is the nearest earlier one that has not
 ended. The C function looks back from each range. Its numpy twin skips dead neighbors by doubling: if c has ended when
-i starts, whatever c itself skipped has, too; so the whole forest takes a logarithmic number of array passes. Where the
-scanner was built, the other passes that go range by range are in C as well.
+i starts, whatever c itself skipped has, too; so the whole forest takes a logarithmic number of array passes. Moments
+are answered in order of time, which passes over each range once. Where the scanner was built, the other passes that go
+range by range are in C as well.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from foretrace.trace.preorder import NONE, Preorder
 
 compiled: Any = None
 """The passes in C; None where the scanner was not built."""
@@ -30,31 +33,35 @@ if TYPE_CHECKING:
 
 __all__ = ["Forest", "forest", "forest_of_sorted", "nesting_order"]
 
-NONE = -1
-
 
 @dataclass(frozen=True)
-class Forest:
-    """Ranges in nesting order; positions count in that order, and ``original`` leads back."""
+class Forest(Preorder):
+    """Ranges in nesting order with their times."""
 
-    original: I64
-    """For each position, which of the given ranges it is."""
+    thread: I32 | I64
     start: I64
     end: I64
-    parent: I64
-    """The position of the range around this one's start, or -1."""
     bounds: dict[int, tuple[int, int]]
     """For each thread, its first position and the one after its last."""
 
     def innermost(self, thread: I32 | I64, time: I64) -> I64:
         """For each (thread, time): which of the given ranges is innermost there, or -1."""
-        found = self._around(thread, time)
+        found = self._at(thread, time)
         held = found >= 0
         result = np.full(len(found), NONE, np.int64)
         result[held] = self.original[found[held]]
         return result
 
-    def _around(self, thread: I32 | I64, time: I64) -> I64:
+    def _at(self, thread: I32 | I64, time: I64) -> I64:
+        """The position of the innermost range around each moment, or -1."""
+        if compiled is not None and self.thread.dtype == thread.dtype == np.int32:
+            asked = np.ascontiguousarray(thread), np.ascontiguousarray(time, np.int64)
+            found = np.empty(len(time), np.int64)
+            if compiled.nest_innermost(self.thread, self.start, self.end, self.parent, *asked, found):
+                return found
+        return self._at_in_numpy(thread, time)
+
+    def _at_in_numpy(self, thread: I32 | I64, time: I64) -> I64:
         at = np.full(len(time), NONE, np.int64)
         for number, chosen in _by_thread(thread):
             if number not in self.bounds:
@@ -63,19 +70,11 @@ class Forest:
             at[chosen] = low + np.searchsorted(self.start[low:high], time[chosen], side="right") - 1
             before = chosen[at[chosen] < low]
             at[before] = NONE
-        active = np.flatnonzero(at >= 0)
-        active = active[self.end[at[active]] <= time[active]]
-        while active.size:
-            at[active] = self.parent[at[active]]
-            active = active[at[active] >= 0]
-            active = active[self.end[at[active]] <= time[active]]
+        late = np.flatnonzero(at >= 0)
+        late = late[self.end[at[late]] <= time[late]]
+        late = late[np.lexsort((time[late], at[late]))]
+        at[late] = _climb(self.parent.tolist(), self.end.tolist(), at[late].tolist(), time[late].tolist())
         return at
-
-    def parents(self) -> I64:
-        """For each of the given ranges, which of them is its parent, or -1."""
-        result = np.empty(len(self.original), np.int64)
-        result[self.original] = np.append(self.original, NONE)[self.parent]
-        return result
 
     def own_lengths(self) -> I64:
         """For each position, the range's length less what lies directly inside it, in nanoseconds."""
@@ -85,31 +84,25 @@ class Forest:
         compiled.nest_own(self.start, self.end, self.parent, own)
         return own
 
-    def depths(self) -> I64:
-        """For each of the given ranges, how many ranges lie around its start."""
-        depth = np.zeros(len(self.original), np.int64)
-        above = self.parent.copy()
-        active = np.flatnonzero(above >= 0)
-        while active.size:
-            depth[active] += 1
-            above[active] = self.parent[above[active]]
-            active = active[above[active] >= 0]
-        result = np.zeros_like(depth)
-        result[self.original] = depth
-        return result
-
     def crossings(self, counted: npt.NDArray[np.bool_]) -> int:
         """How many of the counted ranges end after their parent does; a parent that is not counted is looked past."""
         counted = counted[self.original]
-        above = self.parent.copy()
-        active = np.flatnonzero(counted & (above >= 0))
-        active = active[~counted[above[active]]]
-        while active.size:
-            above[active] = self.parent[above[active]]
-            active = active[above[active] >= 0]
-            active = active[~counted[above[active]]]
+        above = self.around(counted)
         inner = np.flatnonzero(counted & (above >= 0))
         return int(np.count_nonzero(self.end[inner] > self.end[above[inner]]))
+
+
+def _climb(parent: list[int], end: list[int], last: list[int], time: list[int]) -> list[int]:
+    """The innermost range around each moment; ``last`` is the last that had begun, and both ascend."""
+    found: list[int] = []
+    begun = here = NONE
+    for at, now in zip(last, time, strict=True):
+        if at != begun:
+            begun = here = at
+        while here >= 0 and end[here] <= now:
+            here = parent[here]
+        found.append(here)
+    return found
 
 
 def _by_thread(thread: I32 | I64) -> list[tuple[int, Any]]:
@@ -169,7 +162,7 @@ def forest_of_sorted(thread: I32 | I64, start: I64, end: I64, original: I64) -> 
         compiled.nest_parents(thread, start, end, parent)
     else:
         parent = parents_in_numpy(firsts, start, end)
-    return Forest(original=original, start=start, end=end, parent=parent, bounds=bounds)
+    return Forest(original=original, parent=parent, thread=thread, start=start, end=end, bounds=bounds)
 
 
 def parents_in_numpy(firsts: I64, start: I64, end: I64) -> I64:

@@ -1,0 +1,123 @@
+"""What follows from parents alone: depths, sums over all that lies inside, the range of the same name around.
+
+Ranges in nesting order are a preorder: parents come first, and the parent of a range is the one before it or around
+that one. So each question is one pass, however deep the ranges lie. The passes are in C where the scanner was built,
+and plain loops elsewhere.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+compiled: Any = None
+"""The passes in C; None where the scanner was not built."""
+with suppress(ImportError):
+    from foretrace.trace import _scan as compiled
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from foretrace.trace.raw import I32, I64
+
+__all__ = ["NONE", "Preorder"]
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Preorder:
+    """Ranges in nesting order by their parents; positions count in that order, and ``original`` leads back."""
+
+    original: I64
+    """For each position, which of the given ranges it is."""
+    parent: I64
+    """The position of the range around this one's start, or -1."""
+
+    def parents(self) -> I64:
+        """For each of the given ranges, which of them is its parent, or -1."""
+        return self._given(np.append(self.original, NONE)[self.parent])
+
+    def depths(self) -> I64:
+        """For each of the given ranges, how many ranges lie around its start."""
+        depth = np.zeros(len(self.parent), np.int64)
+        if compiled is not None:
+            compiled.nest_depths(self.parent, depth)
+        else:
+            depth[:] = _depths(self.parent.tolist())
+        return self._given(depth)
+
+    def sums(self, values: I64) -> I64:
+        """For each of the given ranges, its value and those of all ranges inside it."""
+        total: I64 = values[self.original].astype(np.int64, copy=False)
+        if compiled is not None:
+            compiled.nest_sums(self.parent, total)
+        else:
+            # What lies inside a range comes right after it.
+            running = np.append(0, np.cumsum(total))
+            total = running[np.arange(len(total)) + _sizes(self.parent.tolist())] - running[:-1]
+        return self._given(total)
+
+    def is_inside_alike(self, name: I32 | I64) -> npt.NDArray[np.bool_]:
+        """Which of the given ranges lie, however deep, inside one of the same name; names are numbers from 0."""
+        name = name[self.original].astype(np.int32)
+        alike = np.empty(len(self.parent), np.int64)
+        if compiled is None or not compiled.nest_alike(self.parent, name, alike):
+            alike[:] = _alike(self.parent.tolist(), name.tolist())
+        result = np.empty(len(alike), bool)
+        result[self.original] = alike >= 0
+        return result
+
+    def around(self, counted: npt.NDArray[np.bool_]) -> I64:
+        """For each position, that of the innermost counted range around it, or -1; ``counted`` is by position."""
+        around = np.empty(len(self.parent), np.int64)
+        if compiled is not None:
+            compiled.nest_around(self.parent, np.ascontiguousarray(counted, bool), around)
+        else:
+            around[:] = _around(self.parent.tolist(), counted.tolist())
+        return around
+
+    def _given(self, values: I64) -> I64:
+        """What is known by position, by the given ranges."""
+        result = np.empty(len(values), np.int64)
+        result[self.original] = values
+        return result
+
+
+def _depths(parent: list[int]) -> list[int]:
+    depth: list[int] = []
+    for above in parent:
+        depth.append(depth[above] + 1 if above >= 0 else 0)
+    return depth
+
+
+def _sizes(parent: list[int]) -> I64:
+    """How many ranges each is with all inside it."""
+    sizes = [1] * len(parent)
+    for at in range(len(parent) - 1, -1, -1):
+        if parent[at] >= 0:
+            sizes[parent[at]] += sizes[at]
+    return np.array(sizes, np.int64)
+
+
+def _alike(parent: list[int], name: list[int]) -> list[int]:
+    alike: list[int] = []
+    latest: dict[int, int] = {}
+    for at, above in enumerate(parent):
+        closed = at - 1
+        while closed != above:
+            latest[name[closed]] = alike[closed]
+            closed = parent[closed]
+        alike.append(latest.get(name[at], NONE))
+        latest[name[at]] = at
+    return alike
+
+
+def _around(parent: list[int], counted: list[bool]) -> list[int]:
+    around: list[int] = []
+    for above in parent:
+        around.append(above if above < 0 or counted[above] else around[above])
+    return around
