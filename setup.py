@@ -12,8 +12,9 @@ from setuptools import Extension, setup
 # The stable ABI: one build serves every later Python. Free-threaded builds have none.
 STABLE = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
-SOURCES = ("module", "module_nest", "scanner", "absorb", "rows", "values", "members", "step", "text", "number", "nest")
-HEADERS = ("module_nest", "scanner", "event", "step", "text", "number", "nest")
+BINDINGS = ("module", "module_guard", "module_nest")
+SOURCES = (*BINDINGS, "scanner", "absorb", "rows", "values", "members", "step", "text", "number", "nest")
+HEADERS = ("module_guard", "module_nest", "scanner", "event", "step", "text", "number", "nest")
 
 scanner = Extension(
     "foretrace.trace._scan",

@@ -20,7 +20,7 @@ import numpy as np
 from mutations import mutated, samples
 
 from foretrace.errors import ForetraceError
-from foretrace.trace import scan
+from foretrace.trace import document, scan
 from foretrace.trace.read import read_raw
 
 if TYPE_CHECKING:
@@ -59,7 +59,11 @@ def reading(path: Path, reader: str) -> RawTrace | str:
 
 def in_parts(path: Path) -> RawTrace | str:
     """The same by four scanners side by side, however small the file."""
-    with mock.patch.object(scan, "_PART", 300), mock.patch.object(scan, "_processors", return_value=4):
+    with (
+        mock.patch.object(scan, "_PART", 300),
+        mock.patch.object(scan, "_processors", return_value=4),
+        mock.patch.object(document, "_SLICE", 700),
+    ):
         return reading(path, "scan")
 
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "module_guard.h"
 #include "module_nest.h"
 #include "scanner.h"
 
@@ -456,6 +457,7 @@ static PyObject *count_lines(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef module_methods[] = {
+    {"guard", module_guard, METH_VARARGS, guard_doc},
     {"nest_alike", module_nest_alike, METH_VARARGS, nest_alike_doc},
     {"nest_around", module_nest_around, METH_VARARGS, nest_around_doc},
     {"nest_depths", module_nest_depths, METH_VARARGS, nest_depths_doc},

@@ -4,9 +4,13 @@ import gc
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
@@ -249,3 +253,99 @@ def test_a_rule_that_does_not_exist_is_refused_before_the_file_is_read():
     done = run("read", OWN / "p3_naive.json.gz", "--select", "FT999")
     assert done.returncode == 2
     assert done.stderr == "foretrace: no rule is called 'FT999'; `foretrace rules` lists them all.\n"
+
+
+def test_a_reader_that_goes_away_is_no_missed_prediction():
+    shell = (
+        f"{sys.executable} -m foretrace read {OWN / 'p3_naive.json.gz'} --findings | head -c 1; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.endswith("0\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_one_sentence():
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(
+            [sys.executable, "-m", "foretrace", "read", str(OWN / "p3_naive.json.gz"), "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "foretrace: No space left on device.\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_streams_may_be_closed(closed):
+    trace = "-" if closed == "<&-" else OWN / "p3_naive.json.gz"
+    shell = f"{sys.executable} -m foretrace read {trace} {closed}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60, check=False)
+    if closed == "<&-":
+        assert done.returncode == 2
+        assert done.stderr.startswith("foretrace: standard input is closed")
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", [["read", "-", "--select", "NOPE"], ["read", "-"], ["metrics", "-"]])
+def test_a_producer_that_says_nothing_does_not_keep_the_program(words):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "foretrace", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        if "NOPE" not in words:
+            process.stdin.write(b'{"traceEvents": [' + b" " * 3_000_000)
+            process.stdin.flush()
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+        code = process.wait(10)
+        said = process.stderr.read().decode()
+    finally:
+        process.kill()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            with suppress(BrokenPipeError):
+                pipe.close()
+    assert code == (2 if "NOPE" in words else 130)
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the signal is Linux's")
+def test_a_file_that_becomes_shorter_is_one_sentence(tmp_path):
+    pytest.importorskip("foretrace.trace._scan", reason="the scanner was not built: no C compiler here")
+    path = tmp_path / "shrinks.json"
+    path.write_bytes(b'{"traceEvents": [')
+    code = (
+        "import mmap, os, sys\n"
+        "from foretrace.cli.opening import _brisk\n"
+        "file = open(sys.argv[1], 'r+b')\n"
+        "file.truncate(1 << 20)\n"
+        "text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n"
+        "with _brisk():\n"
+        "    os.truncate(sys.argv[1], 0)\n"
+        "    text[500_000]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("foretrace: the file became shorter while it was read")
+
+
+def test_no_view_shows_what_a_terminal_would_obey():
+    evil = "\x1b[31mEVIL\x1b]0;t\x07\x00\u202e"
+    build = (
+        Build().x("cpu_op", evil, 0, 20, **{"Input Dims": [[4]], "Input type": [evil]}).kernel(evil, 5, 9, launched=4)
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "evil.json"
+        path.write_text(json.dumps({"traceEvents": build.events}))
+        for view in ("--tree", "--kernels", "--ops", "--findings", "--all", "--roofline"):
+            done = run("read", path, view)
+            assert done.returncode == 0
+            assert all(letter.isprintable() or letter == "\n" for letter in done.stdout), view

@@ -1,8 +1,14 @@
 """Launches, owners, steps, graph replay and backward ties, on traces small enough to read."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from build import Build
+from foretrace.trace.kineto import Category
+from foretrace.trace.link import link
+from foretrace.trace.model import TimeFault
 
 
 def owners(trace):
@@ -242,3 +248,26 @@ def test_a_repeated_correlation_leads_to_the_call_that_had_begun():
         .load()
     )
     assert owners(trace) == ["one", "two"]
+
+
+@pytest.mark.parametrize("far", [2**63 - 1, 1 - 2**63, 2**62 + 1, -(2**60) - 1])
+@pytest.mark.parametrize("many", [1, 9])
+def test_starts_near_the_ends_of_int64_are_impossible_however_many_they_are(far, many, recwarn):
+    build = Build().op("aten::mm", 10, 30).kernel("k", ts=50, dur=20, launched=15)
+    trace = build.load()
+    raw = trace.raw
+    rows = {name: getattr(raw.rows, name) for name in type(raw.rows).__annotations__}
+    rows = {name: np.concatenate((column, np.repeat(column[-1:], many))) for name, column in rows.items()}
+    rows["ts"][-many:] = far
+    rows["category"][-many:] = Category.PYTHON
+    found = link(replace(raw, rows=type(raw.rows)(**rows)), path="x", file="x", size=1)
+    assert found.rows.fault.tolist() == [TimeFault.NONE] * len(trace.rows) + [TimeFault.ABSURD] * many
+    assert found.span_ns == trace.span_ns
+    assert not recwarn.list
+
+
+def test_a_duration_of_centuries_is_impossible():
+    trace = Build().op("aten::mm", 10, 30).op("aten::add", 20, 5e12).op("aten::mul", 50, 1).load()
+    longer = Build().op("aten::mm", 10, 30).op("aten::add", 20, 1e13).op("aten::mul", 50, 1).load()
+    assert trace.rows.fault.tolist() == [TimeFault.NONE] * 3
+    assert longer.rows.fault.tolist() == [TimeFault.NONE, TimeFault.ABSURD, TimeFault.NONE]

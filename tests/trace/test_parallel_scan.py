@@ -89,3 +89,18 @@ def outcome(path):
         return read_raw(path, reader="scan")
     except TraceFormatError as error:
         return str(error)
+
+
+@pytest.mark.parametrize(
+    "entry", ["[" + "1, " * 40_000 + "1]", '{"ph": "X", "name": "a", ' + " " * 120_000 + '"ts": }']
+)
+def test_what_is_mended_may_reach_over_a_cut(entry, tmp_path, monkeypatch):
+    event = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %d.5, "dur": 1}'
+    events = [event % at for at in range(2000)]
+    path = tmp_path / "long.json"
+    path.write_text('{"traceEvents": [' + ", ".join([*events[:900], entry, *events[900:]]) + "]}")
+    monkeypatch.setattr("foretrace.trace.document._SLICE", 1 << 14)
+    one, many, parts = both(path, monkeypatch, 1 << 15, 4)
+    assert parts > 1
+    assert len(one.rows.ts) == 2000
+    assert_same(one, many)

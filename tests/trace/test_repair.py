@@ -296,7 +296,9 @@ def test_what_is_no_event_is_left_out(tmp_path, reader, garbage):
     assert names(found) == ["before", "after"]
     assert set(codes(found)) <= {"garbage", "extra-comma"}
     assert codes(found)["garbage"] == 1
-    assert found.events == 2
+    # A JSON value is an entry of the list and keeps its number; other text is none.
+    assert found.rows.index.tolist() == [0, 2 if garbage in ("null", "17", '"text"', "[1, 2]") else 1]
+    assert found.events == 1 + found.rows.index[-1]
 
 
 def test_events_that_nest_lists_of_objects_hide_no_others(tmp_path, reader):
@@ -501,12 +503,38 @@ def test_entries_that_are_no_events_are_counted_one_by_one(tmp_path, reader, spa
     assert names(found) == ["a"]
     assert codes(found) == {"garbage": 6}
     assert found.repairs[0].byte == text.index("[1")
+    assert found.rows.index.tolist() == [4]
 
 
 def test_a_list_of_no_events_is_not_cut_off(tmp_path, reader):
     found = read_text(tmp_path, '{"traceEvents": [[1, 2], 3, "x", null]}', reader)
     assert codes(found) == {"garbage": 4}
-    assert found.events == 0
+    assert found.events == 4
+    assert not len(found.rows.ts)
+
+
+def test_a_long_event_without_its_brace_ends_no_list(tmp_path, reader):
+    lost = '"ph": "X", "name": "n", "args": {"Input Dims": [[1]], "a": [1]}, "dims": [' + "1," * 150_000 + "1]}"
+    text = f'{{"traceEvents": [{event("a")}, {lost}, {event("b")}], "schemaVersion": 1}}'
+    found = read_text(tmp_path, text, reader)
+    assert names(found)[-1] == "b"
+    assert "trailing-text" not in codes(found)
+
+
+def test_a_long_list_among_the_events_ends_no_list(tmp_path, reader):
+    entry = "[" + ", ".join('{"a": [1]}' for _ in range(30_000)) + "]"
+    found = read_text(tmp_path, f'{{"traceEvents": [{event("a")}, {entry}, {event("b")}], "k": 1}}', reader)
+    assert names(found) == ["a", "b"]
+    assert codes(found) == {"garbage": 1}
+
+
+def test_halves_of_surrogate_pairs_in_a_header_are_replaced(tmp_path, reader):
+    text = (
+        '{"deviceProperties": [{"id": 0, "name": "GPU \\ud800 \\ud83d\\ude00"}], "traceEvents": [' + event("a") + "]}"
+    )
+    found = read_text(tmp_path, text, reader)
+    assert found.header["deviceProperties"][0]["name"] == "GPU \ufffd \U0001f600"
+    assert codes(found) == {"bad-utf8": 1}
 
 
 @pytest.mark.parametrize("damage", ["xx", '{"ph": }', '{"ph":"X","name":"un'])

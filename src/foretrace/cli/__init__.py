@@ -9,6 +9,7 @@ import gc
 import importlib
 import os
 import sys
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
@@ -83,6 +84,9 @@ def _complain(sentence: str) -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with its code (0 fine, 1 failed a check, 2 could not do it)."""
     words = sys.argv[1:] if args is None else args
+    if sys.stdout is None:
+        # It was closed by whoever began the program: what would be printed goes nowhere.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - it stays open
     # Only before the command: behind it the words may be those of the user's own script.
     debug = "--debug" in takewhile(lambda word: word.startswith("-"), words)
     try:
@@ -114,6 +118,15 @@ def main(args: list[str] | None = None) -> None:
         # The reader of our output went away (`| head`); that is no error of anybody's.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if debug:
+            raise
+        with suppress(OSError, ValueError):
+            # What could not be written must not be tried again at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        where = f"{error.filename}: " if error.filename else ""
+        _complain(f"{where}{error.strerror or error}.")
+        sys.exit(EXIT_COULD_NOT)
     except MemoryError:
         if debug:
             raise

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from foretrace.cli import EXIT_COULD_NOT
 from foretrace.errors import UsageError
 from foretrace.report.progress import reading_progress
 from foretrace.trace.beside import Beside
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["SizeType", "open_trace", "opening", "opening_options"]
 
 _SWITCH_S: Final = 1e-4
+_SHORTENED: Final = (
+    b"foretrace: the file became shorter while it was read; read it again when nobody writes it any more.\n"
+)
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 _SCALES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*\Z", re.IGNORECASE)
@@ -84,14 +88,28 @@ def _brisk() -> Iterator[None]:
     os.environ.setdefault(_BLAS_THREADS, "1")
     gc.disable()
     sys.setswitchinterval(_SWITCH_S)
+    guard = _guard()
+    if guard:
+        guard(_SHORTENED, EXIT_COULD_NOT)
     try:
         yield
     finally:
+        if guard:
+            guard(None, 0)
         sys.setswitchinterval(interval)
         if collects:
             gc.enable()
         if unset:
             os.environ.pop(_BLAS_THREADS, None)
+
+
+def _guard() -> Callable[[bytes | None, int], None] | None:
+    """Sets what is said should a mapped file become shorter; only mapped files of the scanner's are that large."""
+    try:
+        from foretrace.trace._scan import guard  # noqa: PLC0415 - absent where there was no compiler
+    except ImportError:
+        return None
+    return guard
 
 
 def open_trace(path: Path, *, step: str | None = None, strict: bool = False, max_size: int = MAX_SIZE) -> Trace:
@@ -101,16 +119,27 @@ def open_trace(path: Path, *, step: str | None = None, strict: bool = False, max
         TraceFormatError: it is no trace, or a folder without one.
         UsageError: a folder with several traces.
     """
-    if path.is_dir():
-        paths = trace_paths(path)
-        if len(paths) > 1:
-            names = ", ".join(found.name for found in paths[:3]) + (" ..." if len(paths) > 3 else "")  # noqa: PLR2004
-            raise UsageError(f"{path}: a folder with {len(paths)} traces ({names}); name one of them.")
-        path = paths[0]
+    with opening(path, step=step, strict=strict, max_size=max_size) as coming:
+        return coming.result()
+
+
+@contextmanager
+def opening(path: Path, **how: Any) -> Iterator[Beside[Trace]]:
+    """Open a trace in another thread: its ``result()`` is what ``open_trace`` returns or raises.
+
+    The bar is this thread's, so that it is gone from the terminal however the reading ends.
+    """
+    path = _only(path)
     with reading_progress(path) as progress:
-        return load_trace(path, step=step, strict=strict, max_size=max_size, progress=progress)
+        yield Beside(partial(load_trace, path, progress=progress, **how))
 
 
-def opening(path: Path, **how: Any) -> Beside[Trace]:
-    """Open a trace in another thread: its ``result()`` is what ``open_trace`` returns or raises."""
-    return Beside(partial(open_trace, path, **how))
+def _only(path: Path) -> Path:
+    """The trace, or the only one of a folder."""
+    if not path.is_dir():
+        return path
+    paths = trace_paths(path)
+    if len(paths) > 1:
+        names = ", ".join(found.name for found in paths[:3]) + (" ..." if len(paths) > 3 else "")  # noqa: PLR2004
+        raise UsageError(f"{path}: a folder with {len(paths)} traces ({names}); name one of them.")
+    return paths[0]

@@ -84,20 +84,21 @@ def command(
     if len(several) > 1:
         _read_ranks(trace, several, as_json=as_json, how=how)
         return 0
-    coming = opening(trace, **how)
-    # Loaded while the file is read: together they take as long as the slower one.
-    import numpy.ma  # noqa: F401, PLC0415 - what numpy itself loads as soon as distinct values are asked for
+    with opening(trace, **how) as coming:
+        # Loaded while the file is read: together they take as long as the slower one.
+        import numpy.ma  # noqa: F401, PLC0415 - what numpy itself loads as soon as distinct values are asked for
 
-    from foretrace.cli.fail_on import complain_of, failing_codes  # noqa: PLC0415
-    from foretrace.findings.engine import chosen_rules  # noqa: PLC0415
-    from foretrace.report.data import reading  # noqa: PLC0415
+        from foretrace.cli.fail_on import complain_of, failing_codes  # noqa: PLC0415
+        from foretrace.findings.engine import chosen_rules  # noqa: PLC0415
+        from foretrace.report.data import reading  # noqa: PLC0415
 
-    if as_json:
-        import msgspec  # noqa: F401, PLC0415
-    # The rules are loaded by this, and words that name none are refused before anything is read.
-    chosen_rules(select, ignore)
-    failing = failing_codes(fail_on)
-    found = reading(coming.result(), select=select, ignore=ignore)
+        if as_json:
+            import msgspec  # noqa: F401, PLC0415
+        # The rules are loaded by this; words that name none are refused without waiting for the file.
+        chosen_rules(select, ignore)
+        failing = failing_codes(fail_on)
+        loaded = coming.result()
+    found = reading(loaded, select=select, ignore=ignore)
     found.prepare()
     if csv_folder is not None:
         for path in found.write_csv(csv_folder):

@@ -22,9 +22,17 @@ _PIPE: Final = 100
 _GAP: Final = 2
 
 
+class _Console(Console):
+    """One that leaves it to the program what becomes of a reader who went away."""
+
+    def on_broken_pipe(self) -> None:
+        """Rich would end the program here, with a missed prediction's exit code."""
+        raise BrokenPipeError
+
+
 def console(file: IO[str] | None = None) -> Console:
     """A console on standard output (or ``file``): no markup, no highlighting, no emoji in a stranger's text."""
-    made = Console(file=file or sys.stdout, highlight=False, markup=False, emoji=False)
+    made = _Console(file=file or sys.stdout, highlight=False, markup=False, emoji=False)
     made.width = min(made.width, _WIDEST)
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = _PIPE

@@ -312,7 +312,7 @@ def _tree_cells(node: Node, depth: int, cpu: TimeScale, device: TimeScale) -> li
         return [text, "", device(node.device_ns)]
     text = Text(indent + plain(node.name), style="bold" if node.kind == "thread" else "")
     if node.shapes:
-        text.append(f"  {node.shapes}", style="dim")
+        text.append(f"  {plain(node.shapes)}", style="dim")
     return [text, cpu(node.cpu_ns), device(node.device_ns) if node.device_ns else ""]
 
 

@@ -321,7 +321,9 @@ class Document:
         behind, values = past_values(self.window.text, at, min(at + LOOK_AHEAD, len(self.window)))
         if values:
             self._note("garbage", base + at, values)
-            reader.restart()
+            for _ in range(values):
+                # They are entries of the list: those behind them keep their numbers.
+                reader.skip()
             return behind
         mended = mend(self.window.text, at, whole=self.window.is_whole)
         if mended.event:
@@ -340,7 +342,7 @@ class Document:
         # Counting lines takes a look at all that is before: done where it will be said, and before the text moves on.
         line = self.window.line(start) if go_on < 0 or code not in self._repairs else 0
         if go_on < 0 and not is_event:
-            go_on = list_end(self.window.text, at)
+            go_on = list_end(self.window.text, at, whole=self.window.is_whole)
         if go_on < 0:
             go_on = self._search(at)
         if go_on < 0:

@@ -44,7 +44,7 @@ def _whole_value(text: bytes | mmap, at: int, size: int, *, is_whole: bool) -> V
         _, length = _ends(stretch.decode("latin-1"))
         if length == len(stretch) and not (is_whole and at + size >= len(text)):
             return None  # a number may go on
-        return Value(at + length, json.loads(stretch[:length].decode(), parse_constant=_no_constant), [])
+        return _paired(Value(at + length, json.loads(stretch[:length].decode(), parse_constant=_no_constant), []), at)
     except (ValueError, RecursionError):
         return None
 
@@ -73,4 +73,15 @@ def header_value(window: Window, at: int) -> tuple[int, Value]:
         value = json.loads(tokens.clean(end))
     except (ValueError, RecursionError) as error:
         raise Broken(at) from error
-    return at, Value(end, value, tokens.notes)
+    return at, _paired(Value(end, value, tokens.notes), at)
+
+
+def _paired(found: Value, at: int) -> Value:
+    """The value with U+FFFD for halves of surrogate pairs, which no output could hold."""
+    text = json.dumps(found.value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return Value(found.end, json.loads(mended), [*found.notes, Note("bad-utf8", at)])
+    return found

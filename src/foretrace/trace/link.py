@@ -30,8 +30,10 @@ __all__ = ["link"]
 # from the middle.
 _FAR_NS: Final = 3_600_000_000_000
 _FAR_DEVIATIONS: Final = 200
-# A century and a half: a start and such a duration still add up within int64.
-_ENDLESS_NS: Final = 1 << 62
+# No recording is that long: 104 days, beyond which a float64 no longer holds whole nanoseconds.
+_ENDLESS_NS: Final = 1 << 53
+# Starts before 1933 or after 2116 are none, from whatever moment a clock counts; the others lie less than int64 apart.
+_EARLIEST_NS, _LATEST_NS = -(1 << 60), 1 << 62
 # Durations below this are never absurd: a short recording may well end while one long kernel still runs.
 _LONG_NS: Final = 100_000_000
 _HOST: Final = (Category.CPU_OP, Category.ANNOTATION, Category.PYTHON, Category.RUNTIME, Category.DRIVER)
@@ -71,7 +73,7 @@ def _rows(raw: RawTrace) -> tuple[Rows, int]:
     ts, dur = raw.rows.ts, raw.rows.dur
     first = int(ts.min()) if len(ts) else 0
     fault = np.zeros(len(ts), np.uint8)
-    usual = len(ts) and first > 0 and int(ts.max()) - first <= _FAR_NS
+    usual = len(ts) and first > 0 and int(ts.max()) <= min(first + _FAR_NS, _LATEST_NS)
     if usual and int(dur.min()) >= 0 and int(dur.max()) <= _ENDLESS_NS:
         # As nearly all files are: nothing is left out, and no column needs a second look.
         origin, start, length = first, ts - first, dur
@@ -103,8 +105,8 @@ def _mended(ts: I64, dur: I64, fault: npt.NDArray[np.uint8]) -> tuple[int, I64, 
     """(origin, starts, durations) where some times are missing or absurd; which those are goes to ``fault``."""
     given = np.where(dur == MISSING, 0, dur)
     zero = (ts == MISSING) | ((ts == 0) & (given == 0))
-    absurd = ~zero & ((given < 0) | (given > _ENDLESS_NS))
-    good = np.flatnonzero(~zero)
+    absurd = ~zero & ((given < 0) | (given > _ENDLESS_NS) | (ts < _EARLIEST_NS) | (ts > _LATEST_NS))
+    good = np.flatnonzero(~zero & ~absurd)
     if good.size:
         absurd[good] |= _far(ts[good])
     fault[absurd] = TimeFault.ABSURD

@@ -156,6 +156,8 @@ def what_is_it(raw: RawTrace) -> str | None:
     categories = raw.rows.category
     if raw.events == 0 or bool((categories != Category.OTHER).any()):
         return None
+    if not raw.phases:
+        return "this is a JSON list of values that are no events, no PyTorch profiler trace"
     if len(raw.flows.ts) or len(raw.memory.ts) or _OUR_HEADER & raw.header.keys():
         return None
     if not raw.is_list and set(raw.phases) == {"M"}:

@@ -71,7 +71,8 @@ _NEXT_VALUE: Final = re.compile(rb'[ \t\n\r]*+["{\[\-0-9tfnNI]')
 _LOST_END: Final = re.compile(rb',[ \t\n\r]*+"' + _KEYS + rb'"[ \t\n\r]*+:')
 _BARE_KEY: Final = re.compile(rb'([A-Za-z_][^"\\:,{}\[\]\x00-\x1f]*?)"?[ \t\n\r]*+:')
 _SPACES: Final = b" \t\n\r"
-_LAST_BRACKET: Final = re.compile(rb'\](?=[ \t\n\r]*+(?:\}|,[ \t\n\r]*+"[^"\\]*+"[ \t\n\r]*+:|\Z))')
+_LAST_BRACKET: Final = re.compile(rb"([^{}\[\]]*+)\][ \t\n\r]*+")
+_ANOTHER_KEY: Final = re.compile(rb',[ \t\n\r]*+"[^"\\]*+"[ \t\n\r]*+:')
 _NEAR_END: Final = 4096
 # An event begins, or the list ends.
 _ENDS_VALUES: Final = b"{]"
@@ -225,10 +226,18 @@ def next_event(text: bytes | mmap, at: int) -> int:
     return next((start for _, start in _regions(text, at, len(text), whole=False)), -1)
 
 
-def list_end(text: bytes | mmap, at: int) -> int:
-    """The bracket that ends the event list soon after a place between events, or -1."""
-    found = _LAST_BRACKET.search(text, at, at + _NEAR_END)
-    return found.start() if found else -1
+def list_end(text: bytes | mmap, at: int, *, whole: bool) -> int:
+    """The bracket that ends the event list behind a little text that is no JSON, or -1."""
+    found = _LAST_BRACKET.match(text, at, min(at + _NEAR_END, len(text)))
+    if not found or (found.end() == len(text) and not whole):
+        return -1
+    ends = found.end() == len(text) or text[found.end()] == _BRACE_END or _begins_key(text, found.end())
+    return found.end(1) if ends else -1
+
+
+def _begins_key(text: bytes | mmap, at: int) -> bool:
+    """Whether a comma and a top-level key stand here, and none of an event's."""
+    return bool(_ANOTHER_KEY.match(text, at)) and not _LOST_END.match(text, at)
 
 
 def past_values(text: bytes | mmap, at: int, end: int) -> tuple[int, int]:

@@ -75,6 +75,9 @@ class ScanReader:
         """Read events from ``text[at:end]``; why it stopped and where."""
         if self._ahead is None:
             self._ahead = self._begin(text, at, base)
+        if self._ahead and at > self._ahead[0].start:
+            # What was mended reaches over the cut.
+            self._discard()
         if not self._ahead or end < self._ahead[0].start:
             return self._scanner.scan(text, at, end, base)
         why, stop = self._scanner.scan(text, at, self._ahead[0].start, base)

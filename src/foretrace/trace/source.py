@@ -34,6 +34,7 @@ MAX_SIZE: Final = 32_000_000_000
 _HEAD: Final = 512
 _PIECE: Final = 1 << 20
 _AHEAD: Final = 4
+_PATIENCE_S: Final = 0.2
 _LAYERS: Final = 5
 # Less than this is unpacked faster than a thread starts.
 _SMALL: Final = 128 << 10
@@ -117,9 +118,7 @@ class Source:
 
     def _open(self) -> IO[bytes]:
         if self.path == "-":
-            if sys.stdin.isatty():
-                raise TraceFormatError("standard input is a terminal: give a file, or pipe a trace into the command.")
-            return sys.stdin.buffer
+            return _standard_input()
         file = Path(self.path).open("rb", buffering=0)  # noqa: SIM115 - closed by close()
         self._files.append(file)
         status = Path(self.path).stat()
@@ -176,6 +175,19 @@ class Source:
             file.write(piece)
         file.seek(0)
         return file
+
+
+def _standard_input() -> IO[bytes]:
+    """Standard input without Python's buffer, whose lock a thread that waits for input would keep to the end."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise TraceFormatError("standard input is closed: give a file, or pipe a trace into the command.")
+    if sys.stdin.isatty():
+        raise TraceFormatError("standard input is a terminal: give a file, or pipe a trace into the command.")
+    try:
+        number = sys.stdin.fileno()
+    except OSError:
+        return sys.stdin.buffer  # something in memory stands in for it
+    return open(number, "rb", buffering=0, closefd=False)
 
 
 def open_source(path: str | Path, *, max_size: int = MAX_SIZE) -> Source:
@@ -355,4 +367,5 @@ def _ahead(read: Callable[[int], bytes]) -> Iterator[bytes]:
             yield item
     finally:
         stopped.set()
-        thread.join()
+        # A read that waits for somebody else's output may never end.
+        thread.join(_PATIENCE_S)

@@ -60,13 +60,18 @@ def absurd_times(trace: Trace, _steps: Timeline) -> Doubt | None:
     dur = trace.raw.rows.dur[absurd]
     worst = absurd[int(np.argmax(np.where(dur == MISSING, 0, np.abs(dur))))]
     length = int(trace.raw.rows.dur[worst])
-    which = f"event {int(trace.rows.index[worst]):,}, {trace.name(int(worst))[:60]}"
+    away = abs(int(trace.raw.rows.ts[worst]) - trace.origin_ns)
+    if 0 <= length <= trace.span_ns and away > trace.span_ns:
+        how = f"begins {time_text(away)} away from the others"
+    else:
+        how = f"lasts {time_text(length if length != MISSING else 0)}"
+    which = f"event {int(trace.rows.index[worst]):,}, {trace.name(int(worst))[:60]}, {how}"
     return Doubt(
         "absurd-times",
         len(absurd),
         0,
-        f"{count_text(len(absurd), 'record has', 'records have')} an impossible time ({which}, lasts "
-        f"{time_text(length if length != MISSING else 0)}). Left out of every total.",
+        f"{count_text(len(absurd), 'record has', 'records have')} an impossible time ({which}). "
+        "Left out of every total.",
     )
 
 

@@ -26,12 +26,12 @@ def no_events(trace: Trace, _steps: Timeline) -> Doubt | None:
     what = (
         "no events at all" if not trace.events else f"{count_text(trace.events, 'entry', 'entries')} but no timed event"
     )
-    return Doubt(
-        "no-events",
-        trace.events,
-        0,
-        f"The file is valid and holds {what}: nothing ran while it recorded, or the profiler was stopped first.",
+    text = (
+        f"What can be read of the file holds {what}."
+        if trace.repairs
+        else f"The file is valid and holds {what}: nothing ran while it recorded, or the profiler was stopped first."
     )
+    return Doubt("no-events", trace.events, 0, text)
 
 
 def old_autograd(trace: Trace, _steps: Timeline) -> Doubt | None:
