@@ -27,6 +27,14 @@ def launches(count, start, apart):
 SHAPES = {
     "deep": lambda n: [*ops(n, lambda at: at, lambda at: 4 * n - 2 * at), *launches(n, 5 * n, 10)],
     "deep, launches inside": lambda n: [*ops(n, lambda at: at, lambda at: 14 * n - 2 * at), *launches(n, n, 10)],
+    "waits inside": lambda n: [
+        *ops(n, lambda at: at, lambda at: 14 * n - 2 * at),
+        *launches(n, n, 10),
+        *(
+            event("cuda_runtime", "cudaStreamSynchronize", n + 10 * at + 5, 3, correlation=2 * n + at)
+            for at in range(n)
+        ),
+    ],
     "crossing": lambda n: [*ops(n, lambda at: 10 * at, lambda _at: 15), *launches(n, 2, 10)],
     "staircase": lambda n: [*ops(n, lambda at: at, lambda _at: 2 * n), *launches(n, 4 * n, 10)],
     "annotations": lambda n: [

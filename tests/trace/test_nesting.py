@@ -176,6 +176,27 @@ def test_the_counted_range_around_and_crossings_of_it(ranges, flags):
     assert woods.crossings(counted) == sum(crossing)
 
 
+@pytest.mark.parametrize("level", [0, 8, 1000])
+@given(
+    ranges=RANGES,
+    flags=st.lists(st.booleans(), min_size=25, max_size=25),
+    asked=st.lists(st.integers(-1, 24), max_size=30),
+)
+def test_climbs_end_at_the_innermost_or_the_outermost_counted_range(ranges, flags, asked, level, monkeypatch):
+    monkeypatch.setattr(preorder, "LEVEL", level)
+    woods = grown(ranges)
+    parents = woods.parents().tolist()
+    asked = [at for at in asked if at < len(ranges)]
+    counted = np.array(flags[: len(ranges)], bool)
+    hits = [[up for up in (at, *ancestors(parents, at)) if flags[up]] if at >= 0 else [] for at in asked]
+    some = np.array(asked, np.int64)
+    assert woods.climb(some, counted).tolist() == [found[0] if found else -1 for found in hits]
+    assert woods.climb_out(some, counted).tolist() == [found[-1] if found else -1 for found in hits]
+    inside = [flags[at] or any(flags[up] for up in ancestors(parents, at)) for at in range(len(ranges))]
+    assert woods.is_inside(counted).tolist() == inside
+    assert counted.tolist() == flags[: len(ranges)]
+
+
 def shaped(shape, count):
     """Starts and ends of ranges, and moments, that made climbs long."""
     at = np.arange(count, dtype=np.int64)
@@ -202,6 +223,8 @@ def test_questions_to_a_deep_forest_take_nearly_linear_time(shape):
         woods.sums(start)
         woods.is_inside_alike(zeros)
         woods.crossings(np.arange(count) < 2)
+        woods.climb(np.arange(count), np.arange(count) < 2)
+        woods.climb_out(np.arange(count), np.arange(count) > 2)
         return time.perf_counter() - begin
 
     small = min(seconds(20_000) for _ in range(3))

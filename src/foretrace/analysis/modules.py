@@ -119,12 +119,5 @@ def _frame_of_activity(trace: Trace, woods: Any) -> I64:
 
 def _forward_of_owner(trace: Trace, owner: I64) -> I64:
     """For each op, the forward op of itself or of the nearest op around it that has one."""
-    ops = trace.ops
-    result = ops.forward[owner].copy()
-    above = ops.parent[owner].copy()
-    active = np.flatnonzero((result < 0) & (above >= 0))
-    while active.size:
-        result[active] = ops.forward[above[active]]
-        above[active] = ops.parent[above[active]]
-        active = active[(result[active] < 0) & (above[active] >= 0)]
-    return result
+    forward = trace.ops.forward
+    return np.append(forward, NONE)[trace.op_nesting.climb(owner, forward >= 0)]

@@ -32,7 +32,7 @@ EVIDENCE: Final = 8
 
 _WORTH_NS: Final = 1_000
 _WORTH_SHARE: Final = 0.001
-_IN_PATHS: Final = (Category.CPU_OP, Category.ANNOTATION)
+_IN_PATHS: Final = frozenset((int(Category.CPU_OP), int(Category.ANNOTATION)))
 _BACKWARD: Final = "autograd::engine::evaluate_function"
 
 
@@ -152,19 +152,9 @@ class CountedTrace:
 
     def climb(self, ops: I64, holders: I64) -> I64:
         """For each op, the innermost of ``holders`` that it is or lies under; -1 for none."""
-        parent = self.trace.ops.parent
-        held = np.zeros(len(self.trace.ops) + 1, bool)
-        held[holders] = True
-        result = np.full(len(ops), NONE, np.int64)
-        active = np.flatnonzero(ops >= 0)
-        above = ops[active]
-        while active.size:
-            found = held[above]
-            result[active[found]] = above[found]
-            active, above = active[~found], parent[above[~found]]
-            up = above >= 0
-            active, above = active[up], above[up]
-        return result
+        held = np.zeros(len(self.trace.ops), bool)
+        held[holders[holders >= 0]] = True
+        return self.trace.op_nesting.climb(ops, held)
 
     def under(self, holders: I64, activities: I64 | None = None) -> I64:
         """For each of these activities (default: the counted ones) the innermost of ``holders`` above it, or -1."""
@@ -287,26 +277,36 @@ class CountedTrace:
 
     def op_around(self, rows: I64) -> I64:
         """For each row of a runtime call, the innermost op around it, or -1."""
+        trace, woods = self.trace, self.trace.host_forest
+
+        def op_of(place: I64) -> I64:
+            return self.op_at[trace.host_rows[woods.original[place]]]
+
         above = self.host_parents(rows)
-        active = np.flatnonzero(above >= 0)
-        active = active[self.op_at[above[active]] < 0]
-        while active.size:
-            above[active] = self.host_parents(above[active])
-            active = active[above[active] >= 0]
-            active = active[self.op_at[above[active]] < 0]
-        return np.where(above >= 0, self.op_at[above], NONE)
+        held = np.flatnonzero(above >= 0)
+        place = woods.climb_from(self._host_place[above[held]], lambda at: op_of(at) >= 0)
+        result = np.full(len(rows), NONE, np.int64)
+        result[held[place >= 0]] = op_of(place[place >= 0])
+        return result
 
     def path(self, row: int) -> tuple[str, ...]:
         """Names of the annotations and ops around a row, outermost first."""
         trace, woods, found = self.trace, self.trace.host_forest, []
         place = int(self._host_place[row])
-        place = int(woods.parent[place]) if place >= 0 else NONE
+        first = place = int(woods.parent[place]) if place >= 0 else NONE
+        if first in self._paths:
+            return self._paths[first]
         while place >= 0:
             above = int(trace.host_rows[woods.original[place]])
-            if trace.rows.category[above] in _IN_PATHS and above not in self._step_rows:
+            if int(trace.rows.category[above]) in _IN_PATHS and above not in self._step_rows:
                 found.append(trace.name(above))
             place = int(woods.parent[place])
-        return tuple(reversed(found))
+        return self._paths.setdefault(first, tuple(reversed(found)))
+
+    @cached_property
+    def _paths(self) -> dict[int, tuple[str, ...]]:
+        """The paths that were asked for, by the innermost range."""
+        return {}
 
     @cached_property
     def _step_rows(self) -> frozenset[int]:

@@ -12,6 +12,7 @@ from foretrace.analysis.intervals import gaps
 from foretrace.findings.idle_gaps import SHORTEST_GAP_NS
 from foretrace.trace.kineto import SYNC_NAME, Category
 from foretrace.trace.model import NONE
+from foretrace.trace.preorder import LEVEL
 
 if TYPE_CHECKING:
     from foretrace.findings.facts import Facts
@@ -62,14 +63,20 @@ class Waits:
         parent = facts.trace.ops.parent
         result, found = self.op.copy(), np.full(len(self.op), NONE, np.int64)
         active = np.flatnonzero(self.op >= 0)
-        above = self.op[active]
-        while active.size:
+        above, spent = self.op[active], 0
+        while active.size and spent < len(parent):
+            spent += len(active) + LEVEL
             result[active] = above
             why = says_why(above)
             found[active[why]] = above[why]
             above = parent[above]
             up = above >= 0
             active, above = active[up], above[up]
+        if active.size:
+            nesting = facts.trace.op_nesting
+            outer = nesting.climb_out(above, says_why(np.arange(len(parent))))
+            found[active] = np.where(outer >= 0, outer, found[active])
+            result[active] = nesting.climb(above, parent < 0)
         return np.where(found >= 0, found, result)
 
     @cached_property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,18 @@ with suppress(ImportError):
     from foretrace.trace import _scan as compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from foretrace.trace.raw import I32, I64
 
-__all__ = ["NONE", "Preorder"]
+__all__ = ["LEVEL", "NONE", "Preorder"]
 
 NONE = -1
+
+LEVEL = 1000
+"""What one more level costs, in ranges looked at."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,13 @@ class Preorder:
     def parents(self) -> I64:
         """For each of the given ranges, which of them is its parent, or -1."""
         return self._given(np.append(self.original, NONE)[self.parent])
+
+    @cached_property
+    def place(self) -> I64:
+        """For each of the given ranges, its position."""
+        place = np.empty(len(self.original), np.int64)
+        place[self.original] = np.arange(len(place))
+        return place
 
     def depths(self) -> I64:
         """For each of the given ranges, how many ranges lie around its start."""
@@ -70,6 +83,44 @@ class Preorder:
         result = np.empty(len(alike), bool)
         result[self.original] = alike >= 0
         return result
+
+    def is_inside(self, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which of the given ranges are counted or lie, however deep, inside one that is."""
+        result = counted.copy()
+        result[self.original] |= self.around(counted[self.original]) >= 0
+        return result
+
+    def climb(self, ranges: I64, counted: npt.NDArray[np.bool_]) -> I64:
+        """For some of the given ranges (-1: none), the innermost counted one that each is or lies in, or -1."""
+        result = np.full(len(ranges), NONE, np.int64)
+        held = np.flatnonzero(ranges >= 0)
+        found = self.climb_from(self.place[ranges[held]], lambda at: counted[self.original[at]])
+        up = found >= 0
+        result[held[up]] = self.original[found[up]]
+        return result
+
+    def climb_from(self, at: I64, counted: Callable[[I64], npt.NDArray[np.bool_]]) -> I64:
+        """For positions, the innermost position that each is or lies in and that ``counted`` is true of, or -1."""
+        result = np.full(len(at), NONE, np.int64)
+        active, above, spent = np.arange(len(at)), at, 0
+        # Level by level as long as that is less work than to look at all ranges.
+        while active.size and spent < len(self.parent):
+            spent += len(active) + LEVEL
+            found = counted(above)
+            result[active[found]] = above[found]
+            above = self.parent[above]
+            rest = ~found & (above >= 0)
+            active, above = active[rest], above[rest]
+        if active.size:
+            every = counted(np.arange(len(self.parent)))
+            result[active] = np.where(every[above], above, self.around(every)[above])
+        return result
+
+    def climb_out(self, ranges: I64, counted: npt.NDArray[np.bool_]) -> I64:
+        """For some of the given ranges (-1: none), the outermost counted one that each is or lies in, or -1."""
+        outermost = counted.copy()
+        outermost[self.original] &= self.around(counted[self.original]) < 0
+        return self.climb(ranges, outermost)
 
     def around(self, counted: npt.NDArray[np.bool_]) -> I64:
         """For each position, that of the innermost counted range around it, or -1; ``counted`` is by position."""

@@ -196,12 +196,11 @@ def _kernels_under(trace: Trace, roots: set[int]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     if not roots:
         return found
-    for row, owner in zip(trace.activities.row, trace.activities.owner, strict=True):
-        at = int(owner)
-        while at >= 0 and at not in roots:
-            at = int(trace.ops.parent[at])
-        if at >= 0:
-            found.setdefault(at, []).append(trace.name(int(row)))
+    is_root = np.zeros(len(trace.ops), bool)
+    is_root[list(roots)] = True
+    held = trace.op_nesting.climb(trace.activities.owner, is_root)
+    for at in np.flatnonzero(held >= 0):
+        found.setdefault(int(held[at]), []).append(trace.name(int(trace.activities.row[at])))
     return found
 
 

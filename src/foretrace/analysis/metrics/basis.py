@@ -104,17 +104,7 @@ class Ground:
 
     def inside(self, chosen: Mask) -> Mask:
         """For each op, whether it is one of the chosen or lies inside one."""
-        parent = self.trace.ops.parent
-        result = chosen.copy()
-        active = np.flatnonzero(~chosen & (parent >= 0))
-        above = parent[active]
-        while active.size:
-            hit = chosen[above]
-            result[active[hit]] = True
-            above = parent[above]
-            rest = ~hit & (above >= 0)
-            active, above = active[rest], above[rest]
-        return result
+        return self.trace.op_nesting.is_inside(chosen)
 
     @cached_property
     def _activity_names(self) -> tuple[I64, I64]:
