@@ -6,9 +6,9 @@ parent is the innermost range around its *start*, and nothing is dropped.
 
 Sorted by (thread, start, longest first, file order), the parent of a range is the nearest earlier one that has not
 ended. The C function looks back from each range. Its numpy twin skips dead neighbors by doubling: if c has ended when
-i starts, whatever c itself skipped has, too; so the whole forest takes a logarithmic number of array passes. Moments
-are answered in order of time, which passes over each range once. Where the scanner was built, the other passes that go
-range by range are in C as well.
+i starts, whatever c itself skipped has, too; so most forests take few array passes, and a plain loop does what is left.
+Moments are answered in order of time, which passes over each range once. Where the scanner was built, the other passes
+that go range by range are in C as well.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from foretrace.trace.raw import I32, I64
+
+_PASSES = 40
+"""Array passes over the ranges before the rest is left to a loop."""
 
 __all__ = ["Forest", "forest", "forest_of_sorted", "nesting_order"]
 
@@ -171,10 +174,23 @@ def parents_in_numpy(firsts: I64, start: I64, end: I64) -> I64:
     parent[firsts] = NONE
     active = np.flatnonzero(parent >= 0)
     active = active[end[parent[active]] <= start[active]]
-    while active.size:
+    for _ in range(_PASSES):
+        if not active.size:
+            return parent
         parent[active] = parent[parent[active]]
         active = active[parent[active] >= 0]
         active = active[end[parent[active]] <= start[active]]
+    # Long chains of ranges that have their parents are not halved; each of them is passed over once this way.
+    parent[active] = active - 1
+    return np.array(_look_back(active.tolist(), parent.tolist(), start.tolist(), end.tolist()), np.int64)
+
+
+def _look_back(late: list[int], parent: list[int], start: list[int], end: list[int]) -> list[int]:
+    for at in late:
+        above, begin = parent[at], start[at]
+        while above >= 0 and end[above] <= begin:
+            above = parent[above]
+        parent[at] = above
     return parent
 
 
