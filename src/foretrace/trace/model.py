@@ -340,11 +340,12 @@ class Trace:
     def op_nesting(self) -> Preorder:
         """The nesting of ``ops``, told by their positions there; those whose times are not believed come first."""
         row = self.ops.row
-        timed = self.rows.fault[row] == TimeFault.NONE
+        untimed = np.flatnonzero(self.rows.fault[row] != TimeFault.NONE)
         at = np.full(len(self.rows), NONE, np.int64)
-        at[row[timed]] = np.flatnonzero(timed)
+        at[row] = np.arange(len(row))
+        at[row[untimed]] = NONE
         ranked = at[self.rows.order]
-        original = np.concatenate((np.flatnonzero(~timed), ranked[ranked >= 0]))
+        original = np.concatenate((untimed, ranked[ranked >= 0]))
         place = np.full(len(row) + 1, NONE, np.int64)
         place[original] = np.arange(len(row))
         return Preorder(original=original, parent=place[self.ops.parent[original]])
