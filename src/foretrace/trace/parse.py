@@ -54,6 +54,7 @@ __all__ = ["MsgspecReader", "count_lines", "parse_events"]
 
 # No more than an event can have: so each event in a piece is short enough.
 _PIECE: Final = MAX_EVENT
+_SHORT: Final = 1 << 62
 _SMALLEST_PIECE: Final = 2 << 10
 # Braces that are looked at for the end of an event; where none of so many is one, events are read one by one.
 _MOST_LOOKS: Final = 200
@@ -264,7 +265,7 @@ class MsgspecReader:
         self._events += len(entries)
         rows, add_row = self._rows, self._rows.rows.append
         add_op, add_activity = self._ops.rows.append, self._activities.rows.append
-        strings, thread_of, kept = self._strings, self._thread_of, self._kept
+        strings, thread_of, kept, known = self._strings, self._thread_of, self._kept, self._raw
         first = rows.count
         times: list[bytes] = []
         spans: list[bytes] = []
@@ -273,15 +274,18 @@ class MsgspecReader:
         for (phase, category, event, args), start, size in zip(entries, starts, sizes, strict=True):
             if phase == "X":
                 if category == OP:
+                    sequence, ahead = args.sequence, args.forward_thread
+                    dims = bytes(args.dims) or bytes(args.dims_old)
+                    types, strides, concrete = bytes(args.types), bytes(args.strides), bytes(args.concrete)
                     add_op(
                         (
                             first + len(times),
-                            MISSING if args.sequence is None else whole(args.sequence),
-                            MISSING if args.forward_thread is None else whole(args.forward_thread),
-                            kept(bytes(args.dims) or bytes(args.dims_old)),
-                            kept(bytes(args.types)),
-                            kept(bytes(args.strides)),
-                            kept(bytes(args.concrete)),
+                            MISSING if sequence is None else whole(sequence),
+                            MISSING if ahead is None else whole(ahead),
+                            known[dims] if dims in known else kept(dims),
+                            known[types] if types in known else kept(types),
+                            known[strides] if strides in known else kept(strides),
+                            known[concrete] if concrete in known else kept(concrete),
                         )
                     )
                 elif category in DEVICE:
@@ -291,6 +295,7 @@ class MsgspecReader:
                 except (KeyError, TypeError):
                     thread = self._thread(event)
                 external = args.external_old if args.external is None else args.external
+                correlation = args.correlation
                 name = event.name if type(event.name) is str else ""
                 times.append(bytes(event.ts))
                 spans.append(bytes(event.dur))
@@ -301,8 +306,9 @@ class MsgspecReader:
                         category,
                         strings.setdefault(name, len(strings)),
                         thread,
-                        MISSING if args.correlation is None else whole(args.correlation),
-                        MISSING if external is None else whole(external),
+                        # Nearly all are short whole numbers: a call for each would take as long as the rest.
+                        correlation if type(correlation) is int and 0 <= correlation < _SHORT else whole(correlation),
+                        external if type(external) is int and 0 <= external < _SHORT else whole(external),
                         start if has_args else MISSING,
                         size if has_args else 0,
                     )
