@@ -13,28 +13,23 @@ that go range by range are in C as well.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foretrace.trace import preorder
 from foretrace.trace.preorder import NONE, Preorder
-
-compiled: Any = None
-"""The passes in C; None where the scanner was not built."""
-with suppress(ImportError):
-    from foretrace.trace import _scan as compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from foretrace.trace.raw import I32, I64
 
+__all__ = ["Forest", "forest", "forest_of_sorted", "nesting_order"]
+
 _PASSES = 40
 """Array passes over the ranges before the rest is left to a loop."""
-
-__all__ = ["Forest", "forest", "forest_of_sorted", "nesting_order"]
 
 
 @dataclass(frozen=True)
@@ -57,10 +52,10 @@ class Forest(Preorder):
 
     def _at(self, thread: I32 | I64, time: I64) -> I64:
         """The position of the innermost range around each moment, or -1."""
-        if compiled is not None and self.thread.dtype == thread.dtype == np.int32:
+        if preorder.compiled is not None and self.thread.dtype == thread.dtype == np.int32:
             asked = np.ascontiguousarray(thread), np.ascontiguousarray(time, np.int64)
             found = np.empty(len(time), np.int64)
-            if compiled.nest_innermost(self.thread, self.start, self.end, self.parent, *asked, found):
+            if preorder.compiled.nest_innermost(self.thread, self.start, self.end, self.parent, *asked, found):
                 return found
         return self._at_in_numpy(thread, time)
 
@@ -81,10 +76,10 @@ class Forest(Preorder):
 
     def own_lengths(self) -> I64:
         """For each position, the range's length less what lies directly inside it, in nanoseconds."""
-        if compiled is None:
+        if preorder.compiled is None:
             return own_in_numpy(self.start, self.end, self.parent)
         own = np.empty(len(self.start), np.int64)
-        compiled.nest_own(self.start, self.end, self.parent, own)
+        preorder.compiled.nest_own(self.start, self.end, self.parent, own)
         return own
 
     def crossings(self, counted: npt.NDArray[np.bool_]) -> int:
@@ -123,9 +118,9 @@ def _by_thread(thread: I32 | I64) -> list[tuple[int, Any]]:
 
 def nesting_order(thread: I32 | I64, start: I64, end: I64) -> I64:
     """Positions sorted by (thread, start, longest first, file order)."""
-    if compiled is not None and thread.dtype == np.int32:
+    if preorder.compiled is not None and thread.dtype == np.int32:
         order = np.empty(len(start), np.int64)
-        if compiled.nest_order(*map(np.ascontiguousarray, (thread, start, end)), order):
+        if preorder.compiled.nest_order(*map(np.ascontiguousarray, (thread, start, end)), order):
             return order
     return order_in_numpy(thread, start, end)
 
@@ -160,9 +155,9 @@ def forest_of_sorted(thread: I32 | I64, start: I64, end: I64, original: I64) -> 
     bounds = (
         {int(thread[low]): (int(low), int(high)) for low, high in zip(firsts, lasts, strict=False)} if count else {}
     )
-    if compiled is not None and thread.dtype == np.int32:
+    if preorder.compiled is not None and thread.dtype == np.int32:
         parent = np.empty(count, np.int64)
-        compiled.nest_parents(thread, start, end, parent)
+        preorder.compiled.nest_parents(thread, start, end, parent)
     else:
         parent = parents_in_numpy(firsts, start, end)
     return Forest(original=original, parent=parent, thread=thread, start=start, end=end, bounds=bounds)
