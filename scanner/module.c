@@ -465,6 +465,7 @@ static PyMethodDef module_methods[] = {
     {"nest_order", module_nest_order, METH_VARARGS, nest_order_doc},
     {"nest_own", module_nest_own, METH_VARARGS, nest_own_doc},
     {"nest_parents", module_nest_parents, METH_VARARGS, nest_parents_doc},
+    {"nest_pick", module_nest_pick, METH_VARARGS, nest_pick_doc},
     {"nest_sums", module_nest_sums, METH_VARARGS, nest_sums_doc},
     {"count_lines", count_lines, METH_VARARGS, count_lines_doc},
     {NULL, NULL, 0, NULL},

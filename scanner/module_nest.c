@@ -3,11 +3,11 @@
 
 #include "nest.h"
 
-/* Ranges on more threads than this, or of more names, are left to others. */
-enum { MOST_THREADS = 1 << 20, MOST_NAMES = 1 << 28 };
+/* More ranges than this, on more threads or of more names, are left to others. */
+enum { MOST_RANGES = INT32_MAX, MOST_THREADS = 1 << 20, MOST_NAMES = 1 << 28 };
 
 /* Columns of equally many ranges, or moments. */
-enum { MOST_COLUMNS = 4 };
+enum { MOST_COLUMNS = 5 };
 
 typedef struct {
     Py_buffer columns[MOST_COLUMNS];
@@ -93,6 +93,44 @@ PyObject *module_nest_order(PyObject *Py_UNUSED(module), PyObject *args)
     Py_END_ALLOW_THREADS
     release(&r);
     return why < 0 ? PyErr_NoMemory() : PyBool_FromLong(threads != 0);
+}
+
+const char nest_pick_doc[] = "nest_pick(order, thread, start, end, chosen, original, threads, starts, ends)\n--\n\n"
+                            "Fill original (int64), threads (int32), starts and ends (int64) with the ranges that are "
+                            "chosen (int64, ascending), in the order of all; False where there are too many.";
+
+PyObject *module_nest_pick(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static const unsigned char widths[] = {8, 4, 8, 8}, picks[] = {8, 8, 4, 8, 8};
+    ranges r, some;
+    int few, wrong = 0;
+    int64_t found = 0;
+    if (expect(args, 9) < 0 || take_some(&r, args, 0, widths, 4, 0) < 0) {
+        return NULL;
+    }
+    if (take_some(&some, args, 4, picks, 5, 4) < 0) {
+        release(&r);
+        return NULL;
+    }
+    few = r.count <= MOST_RANGES;
+    if (few) {
+        Py_BEGIN_ALLOW_THREADS
+        const nest_sorted all = {r.columns[0].buf, r.columns[1].buf, r.columns[2].buf, r.columns[3].buf, r.count};
+        const nest_picked picked = {some.columns[1].buf, some.columns[2].buf, some.columns[3].buf, some.columns[4].buf};
+        found = nest_pick(&all, some.columns[0].buf, some.count, &picked);
+        Py_END_ALLOW_THREADS
+        wrong = found >= 0 && (size_t)found != some.count;
+    }
+    release(&some);
+    release(&r);
+    if (found < 0) {
+        return PyErr_NoMemory();
+    }
+    if (wrong) {
+        PyErr_SetString(PyExc_ValueError, "the order does not hold each of the chosen once");
+        return NULL;
+    }
+    return PyBool_FromLong(few);
 }
 
 const char nest_parents_doc[] = "nest_parents(thread, start, end, parent)\n--\n\n"

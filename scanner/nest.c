@@ -104,6 +104,33 @@ int nest_order(const int32_t *thread, const int64_t *start, const int64_t *end, 
     return 0;
 }
 
+int64_t nest_pick(const nest_sorted *all, const int64_t *chosen, size_t count, const nest_picked *picked)
+{
+    /* For each range, which of the chosen it is, from 1; what lies nowhere is not chosen. */
+    uint32_t *place = calloc(all->count + 1, sizeof *place);
+    size_t to = 0;
+    if (!place) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (chosen[i] >= 0 && (size_t)chosen[i] < all->count) {
+            place[chosen[i]] = (uint32_t)i + 1;
+        }
+    }
+    for (size_t i = 0; i < all->count && to < count; i++) {
+        const int64_t at = all->order[i];
+        if (at < 0 || (size_t)at >= all->count || !place[at]) {
+            continue;
+        }
+        picked->original[to] = (int64_t)place[at] - 1;
+        picked->thread[to] = all->thread[at];
+        picked->start[to] = all->start[at];
+        picked->end[to++] = all->end[at];
+    }
+    free(place);
+    return (int64_t)to;
+}
+
 /* A range that has ended at one start has ended at all later ones, and the chain of parents passes over it from then
    on: so each range is passed over once, and the whole takes linear time. */
 void nest_parents(const int32_t *thread, const int64_t *start, const int64_t *end, size_t count, int64_t *parent)

@@ -9,6 +9,23 @@
 int nest_order(const int32_t *thread, const int64_t *start, const int64_t *end, size_t count, size_t threads,
                int64_t *order);
 
+/* All ranges in that order, and some of them: `chosen` ascends. Fills what is known of those, in the same order:
+   original (which of the chosen each is) and their times. How many were found; -1: no memory. Fewer than 2**32. */
+typedef struct {
+    const int64_t *order;
+    const int32_t *thread;
+    const int64_t *start, *end;
+    size_t count;
+} nest_sorted;
+
+typedef struct {
+    int64_t *original;
+    int32_t *thread;
+    int64_t *start, *end;
+} nest_picked;
+
+int64_t nest_pick(const nest_sorted *all, const int64_t *chosen, size_t count, const nest_picked *picked);
+
 /* For ranges in that order: parent[i] is the nearest earlier range of the same thread that has not ended at start[i],
    or -1. */
 void nest_parents(const int32_t *thread, const int64_t *start, const int64_t *end, size_t count, int64_t *parent);

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from foretrace.trace import nesting, preorder
-from foretrace.trace.nesting import forest
+from foretrace.trace.nesting import forest, forest_of_chosen
 
 # The fixture holds for a whole test; that it is not set again for each example is what is wanted.
 settings.register_profile("nesting", suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -127,6 +127,21 @@ def test_numbers_of_threads_do_not_matter_for_moments(ranges, asked):
     expected = [innermost(ranges, thread, moment) for thread, moment in asked]
     assert forest(apart, start, start + length).innermost(threads, moments).tolist() == expected
     assert grown(ranges).innermost(threads // 2**33 + 1, moments).tolist() == expected
+
+
+@given(RANGES, st.data())
+def test_the_nesting_of_some_ranges_is_as_if_there_were_no_others(ranges, data):
+    chosen = data.draw(st.lists(st.integers(0, len(ranges) - 1), unique=True)) if ranges else []
+    chosen.sort()
+    thread, start, length = np.array(ranges, np.int64).reshape(-1, 3).T
+    for kind in (np.int32, np.int64):
+        columns = thread.astype(kind), start, start + length
+        order = nesting.nesting_order(*columns)
+        woods = forest_of_chosen(order, *columns, np.array(chosen, np.int32))
+        alone = grown([ranges[at] for at in chosen])
+        for name in ("original", "parent", "thread", "start", "end"):
+            assert getattr(woods, name).tolist() == getattr(alone, name).tolist()
+        assert woods.bounds == alone.bounds
 
 
 def ancestors(parents, at):

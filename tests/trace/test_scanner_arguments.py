@@ -1,5 +1,7 @@
 """The extension refuses what it cannot take, and reads nothing outside of what it was given."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -111,6 +113,50 @@ def test_ranges_and_moments_are_two_tables():
         scan.nest_innermost(*columns(5, 3)[:6])
     with pytest.raises((ValueError, BufferError)):
         scan.nest_innermost(*columns(5, 3)[:6], memoryview(bytes(24)))
+
+
+def picks(ranges=5, chosen=3):
+    kinds = (np.int64, np.int32, np.int64, np.int64), (np.int64, np.int64, np.int32, np.int64, np.int64)
+    all_ranges, some = (
+        [np.zeros(count, kind) for kind in row] for count, row in zip((ranges, chosen), kinds, strict=True)
+    )
+    all_ranges[0][:] = np.arange(ranges)
+    some[0][:] = np.arange(chosen)
+    return [*all_ranges, *some]
+
+
+def test_ranges_and_those_picked_are_two_tables():
+    for ranges, chosen in ((0, 0), (1, 0), (1, 1), (5, 3), (5, 5)):
+        assert scan.nest_pick(*picks(ranges, chosen))
+    for at in range(9):
+        words = picks()
+        words[at] = words[at][:2].copy()
+        with pytest.raises(ValueError, match="differ in length"):
+            scan.nest_pick(*words)
+        words[at] = None
+        with pytest.raises(TypeError):
+            scan.nest_pick(*words)
+    with pytest.raises(TypeError, match="9 columns"):
+        scan.nest_pick(*picks()[:8])
+    with pytest.raises((ValueError, BufferError)):
+        scan.nest_pick(*picks()[:8], memoryview(bytes(24)))
+
+
+@pytest.mark.parametrize("chosen", [[0, 1, 5], [-1, 0, 1], [0, 1, 2**62], [1, 1, 2], [0, -(2**63), 3]])
+def test_what_is_not_there_cannot_be_picked(chosen):
+    words = picks()
+    words[4][:] = chosen
+    with pytest.raises(ValueError, match="each of the chosen once"):
+        scan.nest_pick(*words)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 5, 3, 4], [-1, 1, 2, 3, 4], [0, 0, 1, 2, 2**62], [3, 3, 4, 4, 0]])
+def test_an_order_that_leads_nowhere_picks_nothing_outside(order):
+    words = picks()
+    words[0][:] = order
+    with contextlib.suppress(ValueError):
+        scan.nest_pick(*words)
+    assert all(0 <= at < 3 for at in words[5])
 
 
 def test_parents_that_lead_nowhere_are_not_followed():

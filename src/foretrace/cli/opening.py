@@ -32,7 +32,8 @@ _SWITCH_S: Final = 1e-4
 _SHORTENED: Final = (
     b"foretrace: the file became shorter while it was read; read it again when nobody writes it any more.\n"
 )
-_BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
+_NUMPY: Final = {"OPENBLAS_NUM_THREADS": "1", "NUMPY_MADVISE_HUGEPAGE": "0"}
+"""What numpy reads from the environment when it is imported."""
 _SCALES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*\Z", re.IGNORECASE)
 
@@ -81,11 +82,13 @@ def _brisk() -> Iterator[None]:
     """What suits a program that reads a trace in two threads and ends: no code of the user's runs meanwhile.
 
     Tables leave no cycles behind, so that looking for them finds nothing; a thread that comes out of numpy is let go
-    on at once; and numpy's linear algebra, which nothing here uses, starts no threads that wait in a loop.
+    on at once; and numpy's linear algebra, which nothing here uses, starts no threads that wait in a loop. Huge pages
+    pay where memory is used again and again. Columns are used once or twice, and a virtual machine may have to ask its
+    host for each huge page: then a column takes four times as long as with small ones.
     """
     collects, interval = gc.isenabled(), sys.getswitchinterval()
-    unset = _BLAS_THREADS not in os.environ
-    os.environ.setdefault(_BLAS_THREADS, "1")
+    ours = {name: value for name, value in _NUMPY.items() if name not in os.environ}
+    os.environ.update(ours)
     gc.disable()
     sys.setswitchinterval(_SWITCH_S)
     guard = _guard()
@@ -99,8 +102,8 @@ def _brisk() -> Iterator[None]:
         sys.setswitchinterval(interval)
         if collects:
             gc.enable()
-        if unset:
-            os.environ.pop(_BLAS_THREADS, None)
+        for name in ours:
+            os.environ.pop(name, None)
 
 
 def _guard() -> Callable[[bytes | None, int], None] | None:

@@ -14,6 +14,7 @@ import numpy as np
 from foretrace.trace.kineto import DEVICE_CATEGORIES, GRAPH_LAUNCHES, LAUNCH_NAME, STEP_NAME, Category
 from foretrace.trace.model import NONE, Activities, Device, Ops, Rows, Steps, TimeFault, Trace
 from foretrace.trace.nesting import forest
+from foretrace.trace.preorder import Preorder
 from foretrace.trace.raw import MISSING
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ def link(raw: RawTrace, *, path: str, file: str, size: int, step: str | None = N
     rows, origin = _rows(raw)
     is_step = _steps_among(raw, rows, step)
     steps = _steps(rows, is_step)
-    ops, woods = _ops(raw, rows, is_step)
+    ops, timed, woods = _ops(raw, rows, is_step)
     runtime = np.flatnonzero((rows.category == Category.RUNTIME) | (rows.category == Category.DRIVER))
-    activities = _activities(raw, rows, steps, woods=woods, runtime=runtime, is_step=is_step)
+    activities = _activities(raw, rows, steps, woods=(timed, woods), runtime=runtime, is_step=is_step)
     rank, world_size = _distributed(raw.header)
     return Trace(
         file=file,
@@ -58,6 +59,7 @@ def link(raw: RawTrace, *, path: str, file: str, size: int, step: str | None = N
         rows=rows,
         activities=activities,
         ops=ops,
+        op_nesting=_op_nesting(len(ops), timed, woods),
         steps=steps,
         devices=_devices(raw.header),
         rank=rank,
@@ -172,8 +174,8 @@ def _steps(rows: Rows, is_step: npt.NDArray[np.bool_]) -> Steps:
     return Steps(row=chosen, ts=rows.ts[chosen], end=rows.end[chosen])
 
 
-def _ops(raw: RawTrace, rows: Rows, is_step: npt.NDArray[np.bool_]) -> tuple[Ops, tuple[I64, Forest]]:
-    """The ops, and those whose times are believed with their nesting."""
+def _ops(raw: RawTrace, rows: Rows, is_step: npt.NDArray[np.bool_]) -> tuple[Ops, I64, Forest]:
+    """The ops, those whose times are believed, and the nesting of these."""
     keep = ~is_step[raw.ops.row]
     every = keep.all()
     columns = {
@@ -187,7 +189,19 @@ def _ops(raw: RawTrace, rows: Rows, is_step: npt.NDArray[np.bool_]) -> tuple[Ops
     inner = woods.parents()
     parent[timed] = np.append(timed, NONE)[inner]
     forward = _forward_ops(raw, rows, columns)
-    return Ops(parent=parent, forward=forward, **columns), (timed, woods)
+    return Ops(parent=parent, forward=forward, **columns), timed, woods
+
+
+def _op_nesting(count: int, timed: I64, woods: Forest) -> Preorder:
+    """The nesting of all ops: first those whose times are not believed, then the timed ones as they nest."""
+    if len(timed) == count:
+        return Preorder(original=woods.original, parent=woods.parent)
+    is_untimed = np.ones(count, bool)
+    is_untimed[timed] = False
+    untimed = np.flatnonzero(is_untimed)
+    original = np.concatenate((untimed, timed[woods.original]))
+    parent = np.where(woods.parent >= 0, woods.parent + len(untimed), NONE)
+    return Preorder(original=original, parent=np.concatenate((np.full(len(untimed), NONE), parent)))
 
 
 def _forward_ops(raw: RawTrace, rows: Rows, ops: dict[str, Any]) -> I64:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from foretrace.trace.kineto import DEVICE_CATEGORIES, Category
-from foretrace.trace.nesting import Forest, forest_of_sorted, nesting_order
-from foretrace.trace.preorder import Preorder
+from foretrace.trace.nesting import Forest, forest_of_chosen, nesting_order
 from foretrace.trace.raw import MISSING, MISSING32, MISSING_FLOAT
 from foretrace.trace.showing import show
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from foretrace.trace.preorder import Preorder
     from foretrace.trace.raw import F64, I32, I64, U8, FlowColumns, MemoryColumns, RawTrace, Repair
 
 __all__ = [
@@ -94,12 +94,7 @@ class Rows:
 
     def forest(self, chosen: I64) -> Forest:
         """The nesting of some rows (ascending), told by their positions in ``chosen``."""
-        wanted = np.zeros(len(self), bool)
-        wanted[chosen] = True
-        at = self.order[wanted[self.order]]
-        place = np.empty(len(self), np.int64)
-        place[chosen] = np.arange(len(chosen))
-        return forest_of_sorted(self.thread[at], self.ts[at], self.end[at], place[at])
+        return forest_of_chosen(self.order, self.thread, self.ts, self.end, chosen)
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -212,6 +207,8 @@ class Trace:
     rows: Rows
     activities: Activities
     ops: Ops
+    op_nesting: Preorder
+    """The nesting of ``ops``, told by their positions there; those whose times are not believed come first."""
     steps: Steps
     devices: tuple[Device, ...]
     rank: int | None
@@ -271,16 +268,21 @@ class Trace:
 
     def rows_of(self, *categories: Category) -> I64:
         """The rows of some categories, in file order."""
-        for category in categories:
-            if category not in self._found:
-                self._found[category] = np.flatnonzero(self.rows.category == category)
-        rows = [self._found[category] for category in categories]
-        return rows[0] if len(rows) == 1 else np.sort(np.concatenate(rows))
+        if categories not in self._found:
+            self._found[categories] = np.flatnonzero(self._is_any(*categories))
+        return self._found[categories]
 
     @cached_property
-    def _found(self) -> dict[Category, I64]:
+    def _found(self) -> dict[tuple[Category, ...], I64]:
         """The rows of the categories that were asked for: rules ask for one kind after the other."""
         return {}
+
+    def _is_any(self, *categories: Category) -> npt.NDArray[np.bool_]:
+        """Which rows have one of these categories."""
+        chosen: npt.NDArray[np.bool_] = self.rows.category == categories[0]
+        for category in categories[1:]:
+            chosen |= self.rows.category == category
+        return chosen
 
     @cached_property
     def _counts(self) -> list[int]:
@@ -327,28 +329,13 @@ class Trace:
     @cached_property
     def host_rows(self) -> I64:
         """Ops, annotations and runtime calls whose times are believed, steps included, in file order."""
-        chosen = np.zeros(len(Category) + 1, bool)
-        chosen[[Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER]] = True
-        return np.flatnonzero(chosen[self.rows.category] & (self.rows.fault == TimeFault.NONE))
+        host = self._is_any(Category.CPU_OP, Category.ANNOTATION, Category.RUNTIME, Category.DRIVER)
+        return np.flatnonzero(host & (self.rows.fault == TimeFault.NONE))
 
     @cached_property
     def host_forest(self) -> Forest:
         """The nesting of ``host_rows``, told by their positions there."""
         return self.rows.forest(self.host_rows)
-
-    @cached_property
-    def op_nesting(self) -> Preorder:
-        """The nesting of ``ops``, told by their positions there; those whose times are not believed come first."""
-        row = self.ops.row
-        untimed = np.flatnonzero(self.rows.fault[row] != TimeFault.NONE)
-        at = np.full(len(self.rows), NONE, np.int64)
-        at[row] = np.arange(len(row))
-        at[row[untimed]] = NONE
-        ranked = at[self.rows.order]
-        original = np.concatenate((untimed, ranked[ranked >= 0]))
-        place = np.full(len(row) + 1, NONE, np.int64)
-        place[original] = np.arange(len(row))
-        return Preorder(original=original, parent=place[self.ops.parent[original]])
 
     @cached_property
     def span_ns(self) -> int:

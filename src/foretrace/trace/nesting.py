@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from foretrace.trace.raw import I32, I64
 
-__all__ = ["Forest", "forest", "forest_of_sorted", "nesting_order"]
+__all__ = ["Forest", "forest", "forest_of_chosen", "nesting_order"]
 
 _PASSES = 40
 """Array passes over the ranges before the rest is left to a loop."""
@@ -145,6 +145,21 @@ def forest(thread: I32 | I64, start: I64, end: I64) -> Forest:
     """The forest of the ranges [start, end) on their threads."""
     original = nesting_order(thread, start, end)
     return forest_of_sorted(thread[original], start[original], end[original], original)
+
+
+def forest_of_chosen(order: I64, thread: I32 | I64, start: I64, end: I64, chosen: I64) -> Forest:
+    """The forest of some ranges (ascending), told by their positions in ``chosen``; ``order`` sorts all ranges."""
+    chosen = np.ascontiguousarray(chosen, np.int64)
+    if preorder.compiled is not None and thread.dtype == np.int32:
+        original, starts, ends = (np.empty(len(chosen), np.int64) for _ in range(3))
+        threads = np.empty(len(chosen), np.int32)
+        columns = map(np.ascontiguousarray, (order, thread, start, end))
+        if preorder.compiled.nest_pick(*columns, chosen, original, threads, starts, ends):
+            return forest_of_sorted(threads, starts, ends, original)
+    place = np.full(len(order), NONE, np.int64)
+    place[chosen] = np.arange(len(chosen))
+    at = order[place[order] >= 0]
+    return forest_of_sorted(thread[at], start[at], end[at], place[at])
 
 
 def forest_of_sorted(thread: I32 | I64, start: I64, end: I64, original: I64) -> Forest:
