@@ -96,3 +96,39 @@ def test_any_json_at_all(tmp_path_factory, events, ascii_only, indent):
     text = json.dumps(events, ensure_ascii=ascii_only, indent=indent)
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     assert differences(reading(path, "scan"), reading(path, "msgspec")) == []
+
+
+KEYS = ["External id", "external id", "correlation", "Sequence number", "Fwd thread id", "Input Dims", "Input dims"]
+KEYS += ["Input type", "Concrete Inputs", "device", "stream", "registers per thread", "shared memory", "grid", "block"]
+KEYS += ["bytes", "est. achieved occupancy %", "blocks per SM", "warps per SM", "Addr", "Total Allocated", "Device Id"]
+# Mostly what a column usually holds, so that a column holds a few others among them.
+VALUES = (
+    st.integers(0, 9) | st.just([1, 2, 3]) | st.sampled_from([-0.0, 2.5, -(2**31), 2**31, 2**63, -(2**63), 10**400])
+)
+VALUES |= st.sampled_from([None, True, "7", " 8 ", "x", "[1, 2, 3]", [1, None, "4"], [1, [2], 3], [], {"args": {}}])
+TIMES = st.sampled_from(["1", "2.500", "3.25", '"4.5"', "-5", "6e1", "7.12345", "null", "[8, 9]", '"1,2"', "9" * 20])
+
+
+@st.composite
+def event_texts(draw):
+    members = {
+        "ph": json.dumps(draw(st.sampled_from(["X", "X", "X", "s", "f", "i", "M", None]))),
+        "cat": json.dumps(draw(st.sampled_from(["cpu_op", "kernel", "cuda_runtime", "fwdbwd", None, 1]))),
+        "name": json.dumps(draw(st.sampled_from(["aten::mm", "[memory]", "process_name", "é", None, 3]))),
+        "pid": json.dumps(draw(st.sampled_from([0, 1, 1.0, True, "1", "CPU functions", [1]]))),
+        "ts": draw(TIMES),
+        "dur": draw(TIMES),
+        "id": json.dumps(draw(VALUES)),
+        "args": json.dumps(draw(st.dictionaries(st.sampled_from(KEYS), VALUES) | VALUES), allow_nan=False),
+    }
+    for name in draw(st.sets(st.sampled_from(list(members)), max_size=2)):
+        del members[name]
+    return "{" + ", ".join(f'"{name}": {text}' for name, text in members.items()) + "}"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(event_texts(), max_size=8))
+def test_columns_of_any_values(tmp_path_factory, events):
+    path = tmp_path_factory.getbasetemp() / "values.json"
+    path.write_text("[" + ",\n".join(events) + "]")
+    assert differences(reading(path, "scan"), reading(path, "msgspec")) == []

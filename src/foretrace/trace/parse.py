@@ -16,22 +16,14 @@ import numpy as np
 
 from foretrace.trace.document import NOTES, Document, Stop
 from foretrace.trace.entries import (
-    DEVICE,
-    NO_ACTIVITY,
-    NO_ARGS,
-    NO_OP,
-    OP,
-    Entry,
-    Event,
-    activity_row,
+    Sorted,
+    activity_columns,
     decode_event,
     decode_events,
     decode_text,
-    entry_of,
-    id_text,
     is_deep,
-    string,
-    whole,
+    is_object,
+    memory_columns,
 )
 from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens
 from foretrace.trace.growing import GrowingTable
@@ -45,16 +37,19 @@ from foretrace.trace.raw import (
     RawTrace,
     RowColumns,
 )
-from foretrace.trace.times import nanoseconds_column
+from foretrace.trace.times import nanoseconds_column, plain_column
+from foretrace.trace.values import id_text, string, whole_column
 
 if TYPE_CHECKING:
     from mmap import mmap
+
+    from foretrace.trace.entries import Event
+    from foretrace.trace.raw import I32, I64
 
 __all__ = ["MsgspecReader", "count_lines", "parse_events"]
 
 # No more than an event can have: so each event in a piece is short enough.
 _PIECE: Final = MAX_EVENT
-_SHORT: Final = 1 << 62
 _SMALLEST_PIECE: Final = 2 << 10
 # Braces that are looked at for the end of an event; where none of so many is one, events are read one by one.
 _MOST_LOOKS: Final = 200
@@ -66,6 +61,7 @@ _ARGS: Final = re.compile(rb'"args"[ \t\n\r]*+:[ \t\n\r]*+')
 _ERROR_BYTE: Final = re.compile(r"\(byte (\d+)\)")
 _SPACES: Final = b" \t\n\r"
 _LINE_FEED: Final = 0x0A
+_BRACE: Final = 0x7B
 
 
 def count_lines(text: bytes | mmap, start: int, stop: int) -> int:
@@ -82,7 +78,7 @@ class MsgspecReader:
 
     def __init__(self) -> None:
         self._strings: dict[str, int] = {}
-        self._raw: dict[bytes, int] = {}
+        self._raw: dict[bytes, int] = {b"": MISSING32}
         self._threads: dict[tuple[str, str], int] = {}
         self._thread_of: dict[tuple[Any, Any], int] = {}
         self._phases: Counter[str] = Counter()
@@ -128,10 +124,13 @@ class MsgspecReader:
     def add(self, text: bytes, args_start: int, args_length: int, /) -> bool:
         """Read one mended event whose args lie elsewhere in the file; whether it was one."""
         try:
-            entry = entry_of(decode_event(text))
+            event = decode_event(text)
+            kinds = Sorted([event])
         except (msgspec.MsgspecError, RecursionError):
             return False
-        self._add([entry], [args_start], [args_length])
+        if not is_object(event.args):
+            args_start, args_length = MISSING, 0
+        self._take(kinds, np.array([args_start]), np.array([args_length]))
         self._place = "event"
         return True
 
@@ -242,109 +241,118 @@ class MsgspecReader:
             return int(found.group(1)) - 1 if found else len(piece) // 2
         except RecursionError:
             return len(piece) // 2
-        starts = [found.end() for found in _ARGS.finditer(piece)]
-        sizes = [len(event.args) for event in events]
-        with_args = [size for size in sizes if size]
-        if len(starts) != len(with_args):
+        places = np.array([match.end() for match in _ARGS.finditer(piece)], np.int64)
+        sizes = np.array([len(event.args) for event in events], np.int64)
+        with_args = np.flatnonzero(sizes)
+        if len(places) != len(with_args):
             return len(piece) // 2
-        place = iter(starts)
-        starts = [base + next(place) if size else -1 for size in sizes]
         try:
-            entries = [entry_of(event) for event in events]
+            kinds = Sorted(events)
         except (msgspec.MsgspecError, RecursionError):
             return len(piece) // 2
-        self._add(entries, starts, sizes)
+        is_object = np.frombuffer(piece, np.uint8)[places] == _BRACE
+        starts = np.full(len(events), MISSING, np.int64)
+        starts[with_args[is_object]] = base + places[is_object]
+        sizes[with_args[~is_object]] = 0
+        self._take(kinds, starts, sizes)
         return -1
 
     # ---- columns ----
 
-    def _add(self, entries: list[Entry], starts: list[int], sizes: list[int]) -> None:
-        """Take whole events into the columns; ``starts`` and ``sizes`` are those of their args."""
-        self._phases.update([entry[0] for entry in entries])
-        index = self._events
-        self._events += len(entries)
-        rows, add_row = self._rows, self._rows.rows.append
-        add_op, add_activity = self._ops.rows.append, self._activities.rows.append
-        strings, thread_of, kept, known = self._strings, self._thread_of, self._kept, self._raw
-        first = rows.count
-        times: list[bytes] = []
-        spans: list[bytes] = []
-        flow_times: list[bytes] = []
-        memory_times: list[bytes] = []
-        for (phase, category, event, args), start, size in zip(entries, starts, sizes, strict=True):
-            if phase == "X":
-                if category == OP:
-                    sequence, ahead = args.sequence, args.forward_thread
-                    dims = bytes(args.dims) or bytes(args.dims_old)
-                    types, strides, concrete = bytes(args.types), bytes(args.strides), bytes(args.concrete)
-                    add_op(
-                        (
-                            first + len(times),
-                            MISSING if sequence is None else whole(sequence),
-                            MISSING if ahead is None else whole(ahead),
-                            known[dims] if dims in known else kept(dims),
-                            known[types] if types in known else kept(types),
-                            known[strides] if strides in known else kept(strides),
-                            known[concrete] if concrete in known else kept(concrete),
-                        )
-                    )
-                elif category in DEVICE:
-                    add_activity(activity_row(first + len(times), args))
-                try:
-                    thread = thread_of[event.pid, event.tid]
-                except (KeyError, TypeError):
-                    thread = self._thread(event)
-                external = args.external_old if args.external is None else args.external
-                correlation = args.correlation
-                name = event.name if type(event.name) is str else ""
-                times.append(bytes(event.ts))
-                spans.append(bytes(event.dur))
-                has_args = args is not NO_ARGS and args is not NO_OP and args is not NO_ACTIVITY
-                add_row(
-                    (
-                        index,
-                        category,
-                        strings.setdefault(name, len(strings)),
-                        thread,
-                        # Nearly all are short whole numbers: a call for each would take as long as the rest.
-                        correlation if type(correlation) is int and 0 <= correlation < _SHORT else whole(correlation),
-                        external if type(external) is int and 0 <= external < _SHORT else whole(external),
-                        start if has_args else MISSING,
-                        size if has_args else 0,
-                    )
-                )
-            elif args is not None:
-                self._add_other(phase, event, args, flow_times, memory_times)
-            index += 1
-        rows.settle({4: self._times(times), 5: self._times(spans)})
-        self._flows.settle({2: self._times(flow_times)})
-        self._memory.settle({0: self._times(memory_times)})
-        self._activities.settle()
-        self._ops.settle()
-
-    def _add_other(
-        self, phase: str, event: Event, args: Any, flow_times: list[bytes], memory_times: list[bytes]
-    ) -> None:
-        """A flow, a memory record or metadata that names something."""
-        if phase == "M":
-            text = args.labels if args.name is msgspec.UNSET else args.name
-            self._labels[(event.name, id_text(event.pid), id_text(event.tid))] = string(text)
-        elif phase in ("s", "f"):
-            flow_times.append(bytes(event.ts))
-            self._flows.rows.append((whole(event.id), self._thread(event), phase == "s"))
-        else:
-            memory_times.append(bytes(event.ts))
-            self._memory.rows.append(
-                (
-                    self._thread(event),
-                    whole(args.address),
-                    whole(args.bytes),
-                    whole(args.total_allocated),
-                    whole(args.total_reserved),
-                    whole(args.device_type),
-                    whole(args.device),
-                )
+    def _take(self, kinds: Sorted, starts: I64, sizes: I64) -> None:
+        """Take whole events into the columns; ``starts`` and ``sizes`` are those of their args, if objects."""
+        events = kinds.events
+        self._phases.update(kinds.phases)
+        first, complete = self._rows.count, np.array(kinds.complete, np.int64)
+        external, correlation = np.empty((2, len(complete)), np.int64)
+        for places, args in (
+            (kinds.ops, kinds.op_args),
+            (kinds.activities, kinds.activity_args),
+            (kinds.others, kinds.other_args),
+        ):
+            external[places] = whole_column(
+                [each.external_old if each.external is None else each.external for each in args]
             )
+            correlation[places] = whole_column([each.correlation for each in args])
+        names, lists = self._texts(kinds)
+        thread = self._thread_column(events, sorted([*kinds.complete, *kinds.flows, *kinds.memory]))
+        self._rows.add(
+            self._events + complete,
+            kinds.categories,
+            names,
+            thread[complete],
+            self._times([event.ts for event in kinds.rows]),
+            self._times([event.dur for event in kinds.rows]),
+            correlation,
+            external,
+            starts[complete],
+            sizes[complete],
+        )
+        self._events += len(events)
+        if kinds.op_args:
+            sequence = whole_column([args.sequence for args in kinds.op_args])
+            forward = whole_column([args.forward_thread for args in kinds.op_args])
+            self._ops.add(first + kinds.ops, sequence, forward, *lists)
+        if kinds.activity_args:
+            self._activities.add(first + kinds.activities, *activity_columns(kinds.activity_args))
+        if kinds.flows:
+            flows = [events[at] for at in kinds.flows]
+            is_start = [event.ph == "s" for event in flows]
+            self._flows.add(
+                whole_column([event.id for event in flows]),
+                thread[kinds.flows],
+                self._times([event.ts for event in flows]),
+                is_start,
+            )
+        if kinds.memory:
+            times = self._times([events[at].ts for at in kinds.memory])
+            self._memory.add(times, thread[kinds.memory], *memory_columns(kinds.memory_args))
+        for event, named in zip(kinds.labels, kinds.label_args, strict=True):
+            text = named.labels if named.name is msgspec.UNSET else named.name
+            self._labels[(event.name, id_text(event.pid), id_text(event.tid))] = string(text)
+
+    def _texts(self, kinds: Sorted) -> tuple[I32, list[I32]]:
+        """Names of rows and the lists of ops, as positions in the strings."""
+        strings, known = self._strings, self._raw
+        names = [event.name for event in kinds.rows]
+        if set(map(type, names)) != {str}:
+            names = [string(name) for name in names]
+        lists = [
+            list(map(bytes, raw)) if any(raw) else [b""] * len(raw)
+            for raw in (
+                [args.dims or args.dims_old for args in kinds.op_args],
+                [args.types for args in kinds.op_args],
+                [args.strides for args in kinds.op_args],
+                [args.concrete for args in kinds.op_args],
+            )
+        ]
+        # New texts are numbered as they come: the lists of an event in this order, then its name.
+        new: list[tuple[int, int, Any]] = [
+            (row, len(lists), name) for row, name in enumerate(names) if name not in strings
+        ]
+        ops = kinds.ops.tolist()
+        for place, texts in enumerate(lists):
+            new += [(row, place, text) for row, text in zip(ops, texts, strict=True) if text not in known]
+        for _, place, text in sorted(new):
+            if place == len(lists):
+                strings.setdefault(text, len(strings))
+            else:
+                self._keep(text)
+        return (
+            np.array([strings[name] for name in names], np.int32),
+            [np.array([known[text] for text in texts], np.int32) for texts in lists],
+        )
+
+    def _thread_column(self, events: list[Event], places: list[int]) -> I32:
+        """The threads of events in some places, numbered as they come; elsewhere 0."""
+        known = self._thread_of
+        column = np.zeros(len(events), np.int32)
+        some = [events[at] for at in places]
+        try:
+            column[places] = [known[event.pid, event.tid] for event in some]
+        except (KeyError, TypeError):
+            column[places] = [self._thread(event) for event in some]
+        return column
 
     def _thread(self, event: Event) -> int:
         # Keys that are equal have one text: 1, 1.0 and True are all "1".
@@ -361,36 +369,34 @@ class MsgspecReader:
     def _new_thread(self, event: Event) -> int:
         return self._threads.setdefault((id_text(event.pid), id_text(event.tid)), len(self._threads))
 
-    def _times(self, texts: list[bytes]) -> Any:
-        """Nanoseconds of a column of raw JSON values."""
-        numbers, odd = texts, [row for row, text in enumerate(texts) if text[:1] not in b"0123456789" or not text]
-        decoded: dict[int, bytes] = {}
-        if odd:
-            numbers = texts.copy()
-            for row in odd:
-                text = texts[row]
-                numbers[row] = b"0"
-                if text[:1] == b'"':
-                    self._text_times = True
-                    decoded[row] = numbers[row] = decode_text(text).encode("utf-8", "replace")
-                elif text[:1] == b"-":
-                    decoded[row] = numbers[row] = text
-        values, fractions = nanoseconds_column(numbers)
+    def _times(self, texts: list[msgspec.Raw]) -> I64:
+        """Nanoseconds of a column of JSON values."""
+        values, fractions = plain_column(texts) or self._mixed_times(list(map(bytes, texts)))
         self._fractions |= fractions
-        for row in odd:
-            if row not in decoded:
-                values[row] = MISSING
         return values
 
-    def _kept(self, raw: bytes) -> int:
-        """A list that is kept as it is written."""
-        if not raw:
-            return MISSING32
-        number = self._raw.get(raw)
-        if number is None:
+    def _mixed_times(self, texts: list[bytes]) -> tuple[I64, bool]:
+        """The same where not all are plain numbers, and whether any has a point."""
+        odd = [row for row, text in enumerate(texts) if text[:1] not in b"0123456789" or not text]
+        decoded: set[int] = set()
+        for row in odd:
+            text, texts[row] = texts[row], b"0"
+            if text[:1] == b'"':
+                self._text_times = True
+                texts[row] = decode_text(text).encode("utf-8", "replace")
+                decoded.add(row)
+            elif text[:1] == b"-":
+                texts[row] = text
+                decoded.add(row)
+        values, fractions = nanoseconds_column(texts)
+        values[[row for row in odd if row not in decoded]] = MISSING
+        return values, fractions
+
+    def _keep(self, raw: bytes) -> None:
+        """Take in a list that is kept as it is written."""
+        if raw not in self._raw:
             text = (_NULL if is_deep(raw) else raw).decode()
-            number = self._raw[raw] = self._strings.setdefault(text, len(self._strings))
-        return number
+            self._raw[raw] = self._strings.setdefault(text, len(self._strings))
 
 
 def _boundary(piece: bytes, before: int) -> int:

@@ -15,17 +15,20 @@ import numpy as np
 from foretrace.trace.raw import MISSING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import msgspec
+
     from foretrace.trace.raw import I64
 
-__all__ = ["nanoseconds", "nanoseconds_column"]
+__all__ = ["nanoseconds", "nanoseconds_column", "plain_column"]
 
 _LIMIT: Final = 2**63 - 1
 _NUMBER: Final = re.compile(rb"([-+]?)([0-9]*+)(?:\.([0-9]*+))?+(?:[eE]([-+]?[0-9]++))?+")
 _DIGITS: Final = 19
 _DECIMALS: Final = 3
-_WIDEST: Final = 32
-_WHOLE_DIGITS: Final = 16
-_DOT, _ZERO = b".0"
+_PLAIN: Final = re.compile(rb"[0-8]?[0-9]{1,15}(?:\.[0-9]{1,3})?")
+_POINT, _ZERO = b".0"
 
 
 def nanoseconds(text: bytes) -> int:
@@ -64,38 +67,41 @@ def _exponent(digits: bytes | None) -> int:
     return -size if digits[:1] == b"-" else size
 
 
+def plain_column(texts: Sequence[bytes | msgspec.Raw]) -> tuple[I64, bool] | None:
+    """Nanoseconds for many decimal texts, and whether any has a point; None where not all are plain.
+
+    Plain are digits with at most a point and up to three more digits, which fit int64.
+    """
+    joined = b",".join(texts)
+    if not texts or joined.translate(None, b"0123456789.,"):
+        return None
+    byte = np.frombuffer(joined + b",", np.uint8)
+    marks = np.flatnonzero(byte < _ZERO)
+    digits = np.diff(marks, prepend=-1) - 1
+    is_point = byte[marks] == _POINT
+    ends = np.flatnonzero(~is_point)
+    # As many ends as texts, digits before each end and point, and no two points between ends.
+    if len(ends) != len(texts) or not digits.all() or (is_point[1:] & is_point[:-1]).any():
+        return None
+    # The mark before an end is its text's point or another end; before the first stands, by wrapping, the last.
+    decimals = np.where(is_point[ends - 1], digits[ends], 0)
+    if decimals.max() > _DECIMALS:
+        return None
+    scale = np.array([1000, 100, 10, 1])[decimals]
+    # Text that is longer than int64 reads as the furthest.
+    value = np.fromstring(joined.translate(None, b"."), np.int64, sep=",")
+    if (value > _LIMIT // scale).any():
+        return None
+    return value * scale, len(marks) > len(ends)
+
+
 def nanoseconds_column(texts: list[bytes]) -> tuple[I64, bool]:
-    """Nanoseconds for many decimal texts, and whether any has a point."""
-    if not texts:
-        return np.empty(0, np.int64), False
-    width = max(map(len, texts))
-    if width == 0 or width > _WIDEST:
-        return _one_by_one(texts)
-    # One row of bytes for each text; zero bytes fill it up at the right.
-    table = np.array(texts, dtype=f"S{width}").view(np.uint8).reshape(len(texts), width)
-    value = np.zeros(len(texts), np.int64)
-    decimals = np.full(len(texts), -1, np.int64)
-    plain = np.ones(len(texts), bool)
-    for column in range(width):
-        byte = table[:, column]
-        digit = byte - np.uint8(_ZERO)
-        is_digit = digit <= 9  # noqa: PLR2004 - ten digits; the subtraction wraps
-        is_dot = byte == _DOT
-        plain &= is_digit | (is_dot & (decimals < 0) & (column > 0)) | (byte == 0)
-        value = np.where(is_digit, value * 10 + digit, value)
-        decimals += is_digit & (decimals >= 0)
-        decimals[is_dot] = 0
-    # A point must have digits on both sides. With 16 digits before it the product can pass int64 once: it is negative.
-    size = np.count_nonzero(table, axis=1)
-    plain &= (decimals <= _DECIMALS) & (decimals != 0) & (size > 0)
-    plain &= size - np.where(decimals > 0, decimals + 1, 0) <= _WHOLE_DIGITS
-    value *= np.array([1, 100, 10, 1, 1000], np.int64)[np.where(plain, decimals, -1)]
-    plain &= value >= 0
-    for row in np.nonzero(~plain)[0].tolist():
-        value[row] = nanoseconds(texts[row])
-    return value, bool((table == _DOT).any())
-
-
-def _one_by_one(texts: list[bytes]) -> tuple[I64, bool]:
-    values = np.array([nanoseconds(text) for text in texts], np.int64)
+    """Nanoseconds for many decimal texts, plain or not, and whether any has a point."""
+    is_plain = np.array([_PLAIN.fullmatch(text) is not None for text in texts], bool)
+    rows, others = np.flatnonzero(is_plain), np.flatnonzero(~is_plain)
+    values = np.empty(len(texts), np.int64)
+    plain = plain_column([texts[row] for row in rows])
+    if plain:
+        values[rows] = plain[0]
+    values[others] = [nanoseconds(texts[row]) for row in others]
     return values, any(b"." in text for text in texts)
