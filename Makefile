@@ -41,7 +41,7 @@ docs: $(VENV)/.test
 site: $(VENV)/.test
 	$(BIN)/python tools/site.py build/site
 
-## fuzz: damaged recordings through both readers, then the scanner under sanitizers (FUZZ_COUNT traces, FUZZ_SECONDS)
+## fuzz: damaged recordings through both readers, then all that is in C under sanitizers (FUZZ_COUNT traces, FUZZ_SECONDS)
 FUZZ_COUNT   ?= 20000
 FUZZ_SECONDS ?= 1800
 fuzz: $(VENV)/.test

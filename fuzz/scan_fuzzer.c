@@ -132,20 +132,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     scanner_free(s);
     return 0;
 }
-
-#ifdef READ_FILES
-/* Without libFuzzer: each file named is an input. */
-int main(int count, char **names_of_files)
-{
-    for (int i = 1; i < count; i++) {
-        FILE *file = fopen(names_of_files[i], "rb");
-        static uint8_t data[1 << 20];
-        if (file) {
-            size_t size = fread(data, 1, sizeof data, file);
-            fclose(file);
-            LLVMFuzzerTestOneInput(data, size);
-        }
-    }
-    return 0;
-}
-#endif
