@@ -87,7 +87,10 @@ def print_title(out: Console, reading: Reading) -> None:
     elif len(set(steps)) == 1:
         parts.append(f"{len(steps)} steps, each {plain(steps[0])}")
     elif steps:
-        parts.append(f"{len(steps)} steps, {plain(steps[0])} to {plain(steps[-1]).rpartition('#')[2]}")
+        first, last = plain(steps[0]), plain(steps[-1])
+        if first.startswith("ProfilerStep#") and last.startswith("ProfilerStep#"):
+            first, last = (name.removeprefix("ProfilerStep") for name in (first, last))
+        parts.append(f"{len(steps)} steps, {first} to {last}")
     out.print(Text(" · ".join(parts), style="bold"), overflow="fold")
 
 
