@@ -27,6 +27,7 @@ from foretrace.trace.entries import (
 )
 from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens
 from foretrace.trace.growing import GrowingTable
+from foretrace.trace.places import args_places, boundary
 from foretrace.trace.raw import (
     MISSING,
     MISSING32,
@@ -51,15 +52,8 @@ __all__ = ["MsgspecReader", "count_lines", "parse_events"]
 # No more than an event can have: so each event in a piece is short enough.
 _PIECE: Final = MAX_EVENT
 _SMALLEST_PIECE: Final = 2 << 10
-# Braces that are looked at for the end of an event; where none of so many is one, events are read one by one.
-_MOST_LOOKS: Final = 200
-
 _NULL: Final = b"null"
-
-_NEXT_EVENT: Final = re.compile(rb'\{[ \t\n\r]*+"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"')
-_ARGS: Final = re.compile(rb'"args"[ \t\n\r]*+:[ \t\n\r]*+')
 _ERROR_BYTE: Final = re.compile(r"\(byte (\d+)\)")
-_SPACES: Final = b" \t\n\r"
 _LINE_FEED: Final = 0x0A
 _BRACE: Final = 0x7B
 
@@ -216,32 +210,35 @@ class MsgspecReader:
         """As many whole events as a piece holds and msgspec takes; where they end (``at``, if none)."""
         if self._place == "event":
             return at
-        piece = bytes(text[at : min(at + self._piece, end)])
-        full = len(piece) == self._piece
-        boundary = _boundary(piece, len(piece))
-        while boundary > 0:
-            trouble = self._decoded(piece[:boundary], base + at)
+        before = min(at + self._piece, end)
+        full = before - at == self._piece
+        stop = boundary(text, at, before)
+        while stop > at:
+            # A copy of a megabyte is felt: there is one.
+            piece = b"".join((b"[", memoryview(text)[at:stop], b"]"))
+            trouble = self._decoded(piece, base + at - 1)
             if trouble < 0:
                 self._piece = min(self._piece * 2, _PIECE) if full else self._piece
                 self._place = "event"
-                return at + boundary
+                return stop
             self._piece = max(self._piece // 4, _SMALLEST_PIECE)
-            boundary = _boundary(piece, min(trouble, boundary - 1))
+            stop = boundary(text, at, min(at + trouble, stop) - 1)
         return at
 
     def _decoded(self, piece: bytes, base: int) -> int:
-        """Decode whole events into the columns; -1, or about where msgspec stopped."""
+        """Decode a list of whole events into the columns; -1, or about where msgspec stopped."""
         try:
-            piece.decode()
-            events = decode_events(b"[" + piece + b"]")
+            if not piece.isascii():
+                piece.decode()
+            events = decode_events(piece)
         except UnicodeDecodeError as error:
             return error.start
         except msgspec.MsgspecError as error:
             found = _ERROR_BYTE.search(str(error))
-            return int(found.group(1)) - 1 if found else len(piece) // 2
+            return int(found.group(1)) if found else len(piece) // 2
         except RecursionError:
             return len(piece) // 2
-        places = np.array([match.end() for match in _ARGS.finditer(piece)], np.int64)
+        places = args_places(piece)
         sizes = np.array([len(event.args) for event in events], np.int64)
         with_args = np.flatnonzero(sizes)
         if len(places) != len(with_args):
@@ -397,26 +394,6 @@ class MsgspecReader:
         if raw not in self._raw:
             text = (_NULL if is_deep(raw) else raw).decode()
             self._raw[raw] = self._strings.setdefault(text, len(self._strings))
-
-
-def _boundary(piece: bytes, before: int) -> int:
-    """The last place before ``before`` where an event seems to end and another to follow, or 0."""
-    at = before
-    for _ in range(_MOST_LOOKS):
-        at = piece.rfind(b"{", 0, at)
-        if at <= 0:
-            return 0
-        comma = at - 1
-        while comma > 0 and piece[comma] in _SPACES:
-            comma -= 1
-        if piece[comma] != 0x2C or not _NEXT_EVENT.match(piece, at):  # noqa: PLR2004 - a comma
-            continue
-        brace = comma - 1
-        while brace > 0 and piece[brace] in _SPACES:
-            brace -= 1
-        if piece[brace] == 0x7D:  # noqa: PLR2004 - a brace
-            return brace + 1
-    return 0
 
 
 def parse_events(text: bytes, name: str = "trace") -> RawTrace:
