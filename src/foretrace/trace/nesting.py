@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foretrace.trace import preorder
-from foretrace.trace.preorder import NONE, Preorder
+from foretrace.trace.preorder import NONE, Preorder, narrowed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -128,8 +128,7 @@ def nesting_order(thread: I32 | I64, start: I64, end: I64) -> I64:
 def order_in_numpy(thread: I32 | I64, start: I64, end: I64) -> I64:
     """The nesting order. Files are nearly sorted, so ties are put right apart from the sort by time."""
     order = np.argsort(start, kind="stable")
-    narrow = thread.astype(np.uint16) if len(thread) and thread.min() >= 0 and thread.max() < 1 << 16 else thread
-    order = order[np.argsort(narrow[order], kind="stable")]
+    order = order[np.argsort(narrowed(thread)[order], kind="stable")]
     tied = (start[order][1:] == start[order][:-1]) & (thread[order][1:] == thread[order][:-1])
     if tied.any():
         touched = np.zeros(len(order), bool)

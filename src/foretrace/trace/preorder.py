@@ -1,8 +1,8 @@
 """What follows from parents alone: depths, sums over all that lies inside, the range of the same name around.
 
 Ranges in nesting order are a preorder: parents come first, and the parent of a range is the one before it or around
-that one. So each question is one pass, however deep the ranges lie. The passes are in C where the scanner was built,
-and plain loops elsewhere.
+that one. So each question is one pass, however deep the ranges lie. The passes are in C where the scanner was built.
+Elsewhere each range asks the one it has reached how far that has come, which doubles the way with each array pass.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from foretrace.trace.raw import I32, I64
 
-__all__ = ["LEVEL", "NONE", "Preorder"]
+__all__ = ["LEVEL", "NONE", "Preorder", "narrowed"]
 
 NONE = -1
 
@@ -56,11 +56,10 @@ class Preorder:
 
     def depths(self) -> I64:
         """For each of the given ranges, how many ranges lie around its start."""
-        depth = np.zeros(len(self.parent), np.int64)
-        if compiled is not None:
-            compiled.nest_depths(self.parent, depth)
-        else:
-            depth[:] = _depths(self.parent.tolist())
+        if compiled is None:
+            return self._given(_depths(self.parent))
+        depth = np.empty(len(self.parent), np.int64)
+        compiled.nest_depths(self.parent, depth)
         return self._given(depth)
 
     def sums(self, values: I64) -> I64:
@@ -69,19 +68,17 @@ class Preorder:
         if compiled is not None:
             compiled.nest_sums(self.parent, total)
         else:
-            # What lies inside a range comes right after it.
             running = np.append(0, np.cumsum(total))
-            total = running[np.arange(len(total)) + _sizes(self.parent.tolist())] - running[:-1]
+            total = running[_lasts(self.parent) + 1] - running[:-1]
         return self._given(total)
 
     def is_inside_alike(self, name: I32 | I64) -> npt.NDArray[np.bool_]:
         """Which of the given ranges lie, however deep, inside one of the same name; names are numbers from 0."""
         name = name[self.original].astype(np.int32)
         alike = np.empty(len(self.parent), np.int64)
-        if compiled is None or not compiled.nest_alike(self.parent, name, alike):
-            alike[:] = _alike(self.parent.tolist(), name.tolist())
+        done = compiled is not None and compiled.nest_alike(self.parent, name, alike)
         result = np.empty(len(alike), bool)
-        result[self.original] = alike >= 0
+        result[self.original] = alike >= 0 if done else _is_inside_alike(self.parent, name)
         return result
 
     def is_inside(self, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -124,11 +121,10 @@ class Preorder:
 
     def around(self, counted: npt.NDArray[np.bool_]) -> I64:
         """For each position, that of the innermost counted range around it, or -1; ``counted`` is by position."""
+        if compiled is None:
+            return _around(self.parent, counted)
         around = np.empty(len(self.parent), np.int64)
-        if compiled is not None:
-            compiled.nest_around(self.parent, np.ascontiguousarray(counted, bool), around)
-        else:
-            around[:] = _around(self.parent.tolist(), counted.tolist())
+        compiled.nest_around(self.parent, np.ascontiguousarray(counted, bool), around)
         return around
 
     def _given(self, values: I64) -> I64:
@@ -138,37 +134,55 @@ class Preorder:
         return result
 
 
-def _depths(parent: list[int]) -> list[int]:
-    depth: list[int] = []
-    for above in parent:
-        depth.append(depth[above] + 1 if above >= 0 else 0)
+def _depths(parent: I64) -> I64:
+    depth = (parent >= 0).astype(np.int64)
+    reached = parent.copy()
+    active = np.flatnonzero(reached >= 0)
+    while active.size:
+        above = reached[active]
+        depth[active] += depth[above]
+        reached[active] = reached[above]
+        active = active[reached[active] >= 0]
     return depth
 
 
-def _sizes(parent: list[int]) -> I64:
-    """How many ranges each is with all inside it."""
-    sizes = [1] * len(parent)
-    for at in range(len(parent) - 1, -1, -1):
-        if parent[at] >= 0:
-            sizes[parent[at]] += sizes[at]
-    return np.array(sizes, np.int64)
+def _lasts(parent: I64) -> I64:
+    """The last position inside each range, or its own: what lies inside a range comes right after it."""
+    last = np.arange(len(parent))
+    inner = np.flatnonzero(parent >= 0)
+    # Of several ranges inside one the last stays.
+    last[parent[inner]] = inner
+    active = np.flatnonzero(last != np.arange(len(parent)))
+    while active.size:
+        before = last[active]
+        last[active] = last[before]
+        active = active[last[active] != before]
+    return last
 
 
-def _alike(parent: list[int], name: list[int]) -> list[int]:
-    alike: list[int] = []
-    latest: dict[int, int] = {}
-    for at, above in enumerate(parent):
-        closed = at - 1
-        while closed != above:
-            latest[name[closed]] = alike[closed]
-            closed = parent[closed]
-        alike.append(latest.get(name[at], NONE))
-        latest[name[at]] = at
-    return alike
+def _is_inside_alike(parent: I64, name: I32) -> npt.NDArray[np.bool_]:
+    """Which positions lie inside one of the same name: one before them that ends after them."""
+    order = np.argsort(narrowed(name), kind="stable")
+    # Each name has places of its own, so that the furthest last place so far is that of a range of the same name.
+    place = name[order].astype(np.int64) * len(name)
+    furthest = np.maximum.accumulate(place + _lasts(parent)[order])
+    result = np.zeros(len(name), bool)
+    result[order[1:]] = furthest[:-1] >= (place + order)[1:]
+    return result
 
 
-def _around(parent: list[int], counted: list[bool]) -> list[int]:
-    around: list[int] = []
-    for above in parent:
-        around.append(above if above < 0 or counted[above] else around[above])
+def _around(parent: I64, counted: npt.NDArray[np.bool_]) -> I64:
+    around = parent.copy()
+    active = np.flatnonzero(around >= 0)
+    active = active[~counted[around[active]]]
+    while active.size:
+        around[active] = around[around[active]]
+        active = active[around[active] >= 0]
+        active = active[~counted[around[active]]]
     return around
+
+
+def narrowed(numbers: I32 | I64) -> npt.NDArray[np.integer]:
+    """The same numbers in 16 bits if they fit, which are sorted in much less time."""
+    fit = len(numbers) and numbers.min() >= 0 and numbers.max() < 1 << 16
+    return numbers.astype(np.uint16) if fit else numbers
