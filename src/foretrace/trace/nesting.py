@@ -13,6 +13,7 @@ that go range by range are in C as well.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +71,16 @@ class Forest(Preorder):
             at[before] = NONE
         late = np.flatnonzero(at >= 0)
         late = late[self.end[at[late]] <= time[late]]
-        late = late[np.lexsort((time[late], at[late]))]
-        at[late] = _climb(self.parent.tolist(), self.end.tolist(), at[late].tolist(), time[late].tolist())
+        spent = 0
+        # Level by level as long as that is less work than to list all ranges.
+        while late.size and spent < len(self.parent):
+            spent += len(late) + preorder.LEVEL
+            at[late] = self.parent[at[late]]
+            late = late[at[late] >= 0]
+            late = late[self.end[at[late]] <= time[late]]
+        if late.size:
+            late = late[np.lexsort((time[late], at[late]))]
+            at[late] = _climb(self.parent.tolist(), self.end.tolist(), at[late].tolist(), time[late].tolist())
         return at
 
     def own_lengths(self) -> I64:
@@ -179,15 +188,20 @@ def forest_of_sorted(thread: I32 | I64, start: I64, end: I64, original: I64) -> 
 
 def parents_in_numpy(firsts: I64, start: I64, end: I64) -> I64:
     """The parent of each range, for ranges in nesting order; ``firsts`` are the first positions of the threads."""
+    furthest = np.empty(len(end), np.int64)
+    for low, high in itertools.pairwise([*firsts.tolist(), len(end)]):
+        np.maximum.accumulate(end[low:high], out=furthest[low:high])
     parent = np.arange(-1, len(start) - 1, dtype=np.int64)
-    parent[firsts] = NONE
-    active = np.flatnonzero(parent >= 0)
-    active = active[end[parent[active]] <= start[active]]
+    # Where all that began before has ended there is no parent: this spares long looks back.
+    is_outermost = np.append(True, furthest[:-1] <= start[1:])[: len(start)]
+    is_outermost[firsts] = True
+    parent[is_outermost] = NONE
+    active = np.flatnonzero(~is_outermost)
+    active = active[end[active - 1] <= start[active]]
     for _ in range(_PASSES):
         if not active.size:
             return parent
         parent[active] = parent[parent[active]]
-        active = active[parent[active] >= 0]
         active = active[end[parent[active]] <= start[active]]
     # Long chains of ranges that have their parents are not halved; each of them is passed over once this way.
     parent[active] = active - 1
