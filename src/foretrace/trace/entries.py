@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -149,7 +150,7 @@ def _category(event: Event) -> int:
 def _categories(events: list[Event]) -> U8:
     found = [event.cat for event in events]
     if set(map(type, found)) == {str}:
-        return np.array([_CATEGORIES.get(cat, _OTHER) for cat in found], np.uint8)
+        return np.array(list(map(_CATEGORIES.get, found, repeat(_OTHER))), np.uint8)
     return np.array([_category(event) for event in events], np.uint8)
 
 

@@ -310,35 +310,46 @@ class MsgspecReader:
 
     def _texts(self, kinds: Sorted) -> tuple[I32, list[I32]]:
         """Names of rows and the lists of ops, as positions in the strings."""
-        strings, known = self._strings, self._raw
         names = [event.name for event in kinds.rows]
         if set(map(type, names)) != {str}:
             names = [string(name) for name in names]
+        args = kinds.op_args
         lists = [
-            list(map(bytes, raw)) if any(raw) else [b""] * len(raw)
+            list(map(bytes, raw)) if any(raw) else []
             for raw in (
-                [args.dims or args.dims_old for args in kinds.op_args],
-                [args.types for args in kinds.op_args],
-                [args.strides for args in kinds.op_args],
-                [args.concrete for args in kinds.op_args],
+                [each.dims or each.dims_old for each in args],
+                [each.types for each in args],
+                [each.strides for each in args],
+                [each.concrete for each in args],
             )
         ]
-        # New texts are numbered as they come: the lists of an event in this order, then its name.
+        try:
+            return self._numbers(names, lists, len(args))
+        except KeyError:
+            self._intern(names, lists, kinds.ops.tolist())
+            return self._numbers(names, lists, len(args))
+
+    def _numbers(self, names: list[str], lists: list[list[bytes]], ops: int) -> tuple[I32, list[I32]]:
+        strings, known = self._strings, self._raw
+        return np.array([strings[name] for name in names], np.int32), [
+            np.array([known[text] for text in texts], np.int32) if texts else np.full(ops, MISSING32) for texts in lists
+        ]
+
+    def _intern(self, names: list[str], lists: list[list[bytes]], ops: list[int]) -> None:
+        """Number new texts as they come: the lists of an event, then its name."""
+        strings, known = self._strings, self._raw
         new: list[tuple[int, int, Any]] = [
             (row, len(lists), name) for row, name in enumerate(names) if name not in strings
         ]
-        ops = kinds.ops.tolist()
         for place, texts in enumerate(lists):
-            new += [(row, place, text) for row, text in zip(ops, texts, strict=True) if text not in known]
+            # There are no texts where no op has the list.
+            new += [(row, place, text) for row, text in zip(ops, texts, strict=False) if text not in known]
         for _, place, text in sorted(new):
             if place == len(lists):
                 strings.setdefault(text, len(strings))
-            else:
-                self._keep(text)
-        return (
-            np.array([strings[name] for name in names], np.int32),
-            [np.array([known[text] for text in texts], np.int32) for texts in lists],
-        )
+            elif text not in known:
+                written = (_NULL if is_deep(text) else text).decode()
+                known[text] = strings.setdefault(written, len(strings))
 
     def _thread_column(self, events: list[Event], places: list[int]) -> I32:
         """The threads of events in some places, numbered as they come; elsewhere 0."""
@@ -388,12 +399,6 @@ class MsgspecReader:
         values, fractions = nanoseconds_column(texts)
         values[[row for row in odd if row not in decoded]] = MISSING
         return values, fractions
-
-    def _keep(self, raw: bytes) -> None:
-        """Take in a list that is kept as it is written."""
-        if raw not in self._raw:
-            text = (_NULL if is_deep(raw) else raw).decode()
-            self._raw[raw] = self._strings.setdefault(text, len(self._strings))
 
 
 def parse_events(text: bytes, name: str = "trace") -> RawTrace:
