@@ -11,7 +11,7 @@ import numpy as np
 
 from foretrace.trace.grammar import RAW_DEPTH
 from foretrace.trace.kineto import CATEGORIES, DEVICE_CATEGORIES, LEGACY_CPU_PROCESS, Category
-from foretrace.trace.values import real_column, string, triple_columns, whole_column, whole_column32
+from foretrace.trace.values import real_column, string, strings, triple_columns, whole_column, whole_column32
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,9 +208,7 @@ class Sorted:
 
     def __init__(self, events: list[Event]) -> None:
         self.events = events
-        self.phases = [event.ph for event in events]
-        if set(map(type, self.phases)) != {str}:
-            self.phases = [string(phase) for phase in self.phases]
+        self.phases = strings([event.ph for event in events])
         self.complete = [at for at, phase in enumerate(self.phases) if phase == "X"]
         """The places of the events that become rows."""
         self.rows = [events[at] for at in self.complete]

@@ -1,7 +1,8 @@
 """The reader of events that needs no compiler: typed msgspec structs, a megabyte at a time.
 
-A piece of the list that is clean JSON is decoded as a whole; where it is not, the events around the damage are read
-one by one with ``Tokens``, whose grammar is the scanner's. So both readers give the same columns and the same notes.
+A piece of the list that is clean JSON is decoded as a whole, and what it holds is taken in column by column; where it
+is not, the events around the damage are read one by one with ``Tokens``, whose grammar is the scanner's. So both
+readers give the same columns and the same notes.
 """
 
 from __future__ import annotations
@@ -21,16 +22,15 @@ from foretrace.trace.entries import (
     decode_event,
     decode_events,
     decode_text,
-    is_deep,
     is_object,
     memory_columns,
 )
 from foretrace.trace.grammar import MAX_EVENT, SPACE, Broken, Cut, Tokens
 from foretrace.trace.growing import GrowingTable
+from foretrace.trace.interned import Strings, Threads
 from foretrace.trace.places import args_places, boundary
 from foretrace.trace.raw import (
     MISSING,
-    MISSING32,
     ActivityColumns,
     FlowColumns,
     MemoryColumns,
@@ -39,13 +39,12 @@ from foretrace.trace.raw import (
     RowColumns,
 )
 from foretrace.trace.times import nanoseconds_column, plain_column
-from foretrace.trace.values import id_text, string, whole_column
+from foretrace.trace.values import id_text, string, strings, whole_column
 
 if TYPE_CHECKING:
     from mmap import mmap
 
-    from foretrace.trace.entries import Event
-    from foretrace.trace.raw import I32, I64
+    from foretrace.trace.raw import I64
 
 __all__ = ["MsgspecReader", "count_lines", "parse_events"]
 
@@ -71,10 +70,8 @@ class MsgspecReader:
     """Reads whole events into columns."""
 
     def __init__(self) -> None:
-        self._strings: dict[str, int] = {}
-        self._raw: dict[bytes, int] = {b"": MISSING32}
-        self._threads: dict[tuple[str, str], int] = {}
-        self._thread_of: dict[tuple[Any, Any], int] = {}
+        self._strings = Strings()
+        self._threads = Threads()
         self._phases: Counter[str] = Counter()
         self._labels: dict[tuple[str, str, str], str] = {}
         self._rows = GrowingTable(RowColumns)
@@ -94,7 +91,7 @@ class MsgspecReader:
 
     def scan(self, text: bytes | mmap, at: int, end: int, base: int, /) -> tuple[int, int]:
         """Read events from ``text[at:end]``; why it stopped and where. ``base`` is the byte of ``text[0]``."""
-        # Rows are tuples that live until their piece is done; looking for cycles among them finds none, slowly.
+        # Events and their args live until their piece is done; looking for cycles among them finds none, slowly.
         collecting = gc.isenabled()
         gc.disable()
         try:
@@ -149,8 +146,8 @@ class MsgspecReader:
             "ops": self._ops.columns(),
             "flows": self._flows.columns(),
             "memory": self._memory.columns(),
-            "strings": list(self._strings),
-            "threads": list(self._threads),
+            "strings": list(self._strings.numbers),
+            "threads": list(self._threads.numbers),
             "labels": self._labels,
             "phases": dict(self._phases),
             "events": self._events,
@@ -271,8 +268,20 @@ class MsgspecReader:
                 [each.external_old if each.external is None else each.external for each in args]
             )
             correlation[places] = whole_column([each.correlation for each in args])
-        names, lists = self._texts(kinds)
-        thread = self._thread_column(events, sorted([*kinds.complete, *kinds.flows, *kinds.memory]))
+        names, lists = self._strings.columns(
+            strings([event.name for event in kinds.rows]),
+            kinds.ops,
+            [
+                [args.dims or args.dims_old for args in kinds.op_args],
+                [args.types for args in kinds.op_args],
+                [args.strides for args in kinds.op_args],
+                [args.concrete for args in kinds.op_args],
+            ],
+        )
+        # Threads are numbered as they come, whatever the kind of event.
+        on_threads = sorted([*kinds.complete, *kinds.flows, *kinds.memory])
+        thread = np.zeros(len(events), np.int32)
+        thread[on_threads] = self._threads.column([events[at] for at in on_threads])
         self._rows.add(
             self._events + complete,
             kinds.categories,
@@ -307,75 +316,6 @@ class MsgspecReader:
         for event, named in zip(kinds.labels, kinds.label_args, strict=True):
             text = named.labels if named.name is msgspec.UNSET else named.name
             self._labels[(event.name, id_text(event.pid), id_text(event.tid))] = string(text)
-
-    def _texts(self, kinds: Sorted) -> tuple[I32, list[I32]]:
-        """Names of rows and the lists of ops, as positions in the strings."""
-        names = [event.name for event in kinds.rows]
-        if set(map(type, names)) != {str}:
-            names = [string(name) for name in names]
-        args = kinds.op_args
-        lists = [
-            list(map(bytes, raw)) if any(raw) else []
-            for raw in (
-                [each.dims or each.dims_old for each in args],
-                [each.types for each in args],
-                [each.strides for each in args],
-                [each.concrete for each in args],
-            )
-        ]
-        try:
-            return self._numbers(names, lists, len(args))
-        except KeyError:
-            self._intern(names, lists, kinds.ops.tolist())
-            return self._numbers(names, lists, len(args))
-
-    def _numbers(self, names: list[str], lists: list[list[bytes]], ops: int) -> tuple[I32, list[I32]]:
-        strings, known = self._strings, self._raw
-        return np.array([strings[name] for name in names], np.int32), [
-            np.array([known[text] for text in texts], np.int32) if texts else np.full(ops, MISSING32) for texts in lists
-        ]
-
-    def _intern(self, names: list[str], lists: list[list[bytes]], ops: list[int]) -> None:
-        """Number new texts as they come: the lists of an event, then its name."""
-        strings, known = self._strings, self._raw
-        new: list[tuple[int, int, Any]] = [
-            (row, len(lists), name) for row, name in enumerate(names) if name not in strings
-        ]
-        for place, texts in enumerate(lists):
-            # There are no texts where no op has the list.
-            new += [(row, place, text) for row, text in zip(ops, texts, strict=False) if text not in known]
-        for _, place, text in sorted(new):
-            if place == len(lists):
-                strings.setdefault(text, len(strings))
-            elif text not in known:
-                written = (_NULL if is_deep(text) else text).decode()
-                known[text] = strings.setdefault(written, len(strings))
-
-    def _thread_column(self, events: list[Event], places: list[int]) -> I32:
-        """The threads of events in some places, numbered as they come; elsewhere 0."""
-        known = self._thread_of
-        column = np.zeros(len(events), np.int32)
-        some = [events[at] for at in places]
-        try:
-            column[places] = [known[event.pid, event.tid] for event in some]
-        except (KeyError, TypeError):
-            column[places] = [self._thread(event) for event in some]
-        return column
-
-    def _thread(self, event: Event) -> int:
-        # Keys that are equal have one text: 1, 1.0 and True are all "1".
-        key = (event.pid, event.tid)
-        try:
-            return self._thread_of[key]
-        except KeyError:
-            pass
-        except TypeError:
-            return self._new_thread(event)
-        number = self._thread_of[key] = self._new_thread(event)
-        return number
-
-    def _new_thread(self, event: Event) -> int:
-        return self._threads.setdefault((id_text(event.pid), id_text(event.tid)), len(self._threads))
 
     def _times(self, texts: list[msgspec.Raw]) -> I64:
         """Nanoseconds of a column of JSON values."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from foretrace.trace.raw import F64, I32, I64
 
-__all__ = ["id_text", "real_column", "string", "triple_columns", "whole_column", "whole_column32"]
+__all__ = ["id_text", "real_column", "string", "strings", "triple_columns", "whole_column", "whole_column32"]
 
 _INT32: Final = 2**31 - 1
 _INT64: Final = 2**63 - 1
@@ -132,3 +132,8 @@ def id_text(value: Any) -> str:
 def string(value: Any) -> str:
     """A string's text; anything else is no text."""
     return value if type(value) is str else ""
+
+
+def strings(values: list[Any]) -> list[str]:
+    """The texts of many values."""
+    return values if set(map(type, values)) <= {str} else [string(value) for value in values]
