@@ -22,7 +22,7 @@ KIND_NAMES: Final = {Category.KERNEL: "kernel", Category.MEMCPY: "memcpy", Categ
 OUTSIDE: Final = "outside any op"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KernelRow:
     """Device activity that is alike in name, owner, launch call, registers, block, shared memory and graph."""
 

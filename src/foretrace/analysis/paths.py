@@ -26,7 +26,7 @@ __all__ = ["Paths", "paths"]
 _RANGES: Final = (Category.CPU_OP, Category.ANNOTATION)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Paths:
     """The paths of one trace. Path -1 is the empty one: outside every annotation and op."""
 

@@ -29,7 +29,7 @@ __all__ = ["Site", "by_slot", "sites"]
 _NO_INPUTS: Final = -2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Site:
     """Activities of one name that come from one place."""
 

@@ -19,6 +19,7 @@ from foretrace.analysis.metrics.measure import ground_of
 from foretrace.analysis.metrics.units_used import MATMUL_ROLES
 from foretrace.analysis.spelling import range_key
 from foretrace.analysis.timeline import Count
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def structure(trace: Trace) -> Structure:
 
 def device_class(trace: Trace) -> str:
     """What kind of device did the work: ``cpu`` where no device activity was recorded."""
-    used = set(np.unique(trace.activities.device).tolist())
+    used = set(distinct(trace.activities.device).tolist())
     names = sorted({_class_of(device) for device in trace.devices if device.id in used})
     return "+".join(names) or ("device" if trace.has_device_activity else "cpu")
 
@@ -88,7 +89,7 @@ def _kernels(ground: Ground) -> dict[str, Count]:
     trace, acts = ground.trace, ground.trace.activities
     chosen = np.flatnonzero((ground.activity_slot >= 0) & (acts.category == Category.KERNEL))
     names = trace.rows.name[acts.row[chosen]]
-    labels = {int(name): _kernel_label(ground, int(name)) for name in np.unique(names)}
+    labels = {int(name): _kernel_label(ground, int(name)) for name in distinct(names)}
     return _tally(
         ground.slots,
         (

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from foretrace.analysis.intervals import union_length
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import DEVICE_CATEGORIES, Category
 from foretrace.trace.model import TimeFault
 
@@ -51,9 +51,7 @@ class Count:
     @staticmethod
     def of(values: Sequence[int]) -> Count:
         """Over some steps' counts."""
-        middle = median(values) if values else 0
-        whole = int(middle) if middle == int(middle) else middle
-        return Count(whole, min(values, default=0), max(values, default=0))
+        return Count(_median(values), min(values, default=0), max(values, default=0))
 
     def to_json(self) -> dict[str, Any]:
         """``{"value", "min", "max"}``."""
@@ -71,8 +69,7 @@ class Spread:
     @staticmethod
     def of(values: Sequence[int]) -> Spread:
         """Over some steps' times."""
-        middle = median(values) if values else 0
-        return Spread(int(middle) if middle == int(middle) else middle, min(values, default=0), max(values, default=0))
+        return Spread(_median(values), min(values, default=0), max(values, default=0))
 
     def to_json(self) -> dict[str, Any]:
         """``{"median", "min", "max"}``."""
@@ -202,17 +199,19 @@ class Timeline:
             starts = [step.first_ns for step in chosen]
             known = [start for start in starts if start is not None]
             if len(known) == len(starts):
-                return _whole(median(b - a for a, b in pairwise(known))), "device"
+                return _median([b - a for a, b in pairwise(known)]), "device"
             hosts = [self.host_starts[at] for at in self.used]
-            return _whole(median(b - a for a, b in pairwise(hosts))), "host"
+            return _median([b - a for a, b in pairwise(hosts)]), "host"
         only = chosen[0]
         if only.first_ns is None or only.last_ns is None:
             return None, "none"
         return only.last_ns - only.first_ns, "window"
 
 
-def _whole(value: float) -> float:
-    return int(value) if value == int(value) else value
+def _median(values: Sequence[int]) -> float:
+    """The median, 0 of none, as an int where it is whole; times in a trace stay below what a float64 holds."""
+    middle = float(np.median(values)) if values else 0
+    return int(middle) if middle == int(middle) else middle
 
 
 def _bound(share: float | None) -> str:
@@ -248,7 +247,7 @@ def _host_span(trace: Trace) -> int:
 
 
 def _is_cold(widths: list[int]) -> bool:
-    others = median(widths[1:])
+    others = _median(widths[1:])
     return widths[0] > _COLD_RATIO * others and widths[0] - others >= _COLD_NS
 
 
@@ -259,7 +258,7 @@ def _step(trace: Trace, chosen: Any, name: str, cpu_time_ns: int, *, cold: bool)
     start, end = acts.ts[timed], acts.end[timed]
     busy = 0
     devices = acts.device[timed]
-    for device in np.unique(devices):
+    for device in distinct(devices):
         on = devices == device
         busy = max(busy, union_length(start[on], end[on]))
     wait = start - trace.rows.ts[acts.launch[timed]]

@@ -86,8 +86,6 @@ def command(
         return 0
     with opening(trace, **how) as coming:
         # Loaded while the file is read: together they take as long as the slower one.
-        import numpy.ma  # noqa: F401, PLC0415 - what numpy itself loads as soon as distinct values are asked for
-
         from foretrace.cli.fail_on import complain_of, failing_codes  # noqa: PLC0415
         from foretrace.findings.engine import chosen_rules  # noqa: PLC0415
         from foretrace.report.data import reading  # noqa: PLC0415

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
+from foretrace.trace.distinct import distinct
 from foretrace.units import count_text
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def _devices(trace: Trace) -> str | None:
     listed = {device.id: device.name.strip() for device in trace.devices}
     kinds = set(listed.values())
     only = kinds.pop() if len(kinds) == 1 else ""
-    worked = [int(number) for number in np.unique(trace.activities.device)]
+    worked = [int(number) for number in distinct(trace.activities.device)]
     names = Counter(listed.get(number, only) or _UNNAMED for number in worked)
     return " + ".join(f"{count} x {name}" if count > 1 else name for name, count in names.items())
 

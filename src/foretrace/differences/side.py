@@ -56,7 +56,7 @@ class Place:
         return self.decoded.short
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Range:
     """All ops or annotations at one path, as it is compared."""
 

@@ -22,7 +22,7 @@ _RANK: Final = 4
 _SOON_NS: Final = 2_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WeightsWanted:
     """The counted calls."""
 

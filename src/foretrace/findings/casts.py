@@ -20,7 +20,7 @@ SIXTEEN_BITS: Final = ("c10::BFloat16", "c10::Half")
 _COPY: Final = "aten::copy_"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Casts:
     """Counted activities of casts."""
 

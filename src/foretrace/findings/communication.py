@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.intervals import union, union_length
+from foretrace.trace.distinct import distinct
 
 if TYPE_CHECKING:
     from foretrace.findings.facts import Facts
@@ -24,7 +25,7 @@ __all__ = ["Communication", "communication"]
 _ROLE: Final = "communication"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Communication:
     """Counted activities, apart."""
 
@@ -67,7 +68,7 @@ class Communication:
 
     @cached_property
     def _devices(self) -> list[int]:
-        return [int(number) for number in np.unique(self.facts.trace.activities.device[self.collectives])]
+        return [int(number) for number in distinct(self.facts.trace.activities.device[self.collectives])]
 
     @cached_property
     def touched(self) -> Bools:

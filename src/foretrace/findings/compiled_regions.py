@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.findings.counted_ranges import CountedRanges
+from foretrace.trace.distinct import either
 from foretrace.trace.kineto import Category
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _LOOKUP: Final = re.compile(r"TorchDynamo (?:Cache|Guard)")
 _COMPILING: Final = re.compile(r"\(dynamo_timed\)\Z|_compile\.compile_inner|\bcompile_fx(?:_inner)?\b|GraphLowering\.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CompiledRegions(CountedRanges):
     """The counted regions, none inside another, by thread and time."""
 
@@ -54,7 +55,7 @@ def _rows(facts: Facts, pattern: re.Pattern[str]) -> I64:
         distinct, inverse = np.unique(names, return_inverse=True)
         wanted = np.array([pattern.search(trace.strings[int(number)]) is not None for number in distinct], bool)
         if wanted.any():
-            rows = np.union1d(rows, facts.counted_rows(annotations[wanted[inverse]]))
+            rows = either(rows, facts.counted_rows(annotations[wanted[inverse]]))
     return rows
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["CountedRanges"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CountedRanges:
     """Ops or annotations in the counted steps, none inside another."""
 

@@ -23,6 +23,7 @@ from foretrace.findings.spans import Spans
 from foretrace.findings.unfused_attention import UnfusedAttention, unfused_attention
 from foretrace.findings.waits import Waits, waits
 from foretrace.names.decode import decode
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE
 
@@ -247,4 +248,4 @@ class Facts(CountedTrace):
         if not activities.size:
             return []
         cause = self.cause[np.searchsorted(self.counted, activities)]
-        return [(CAUSES[number], activities[cause == number]) for number in np.unique(cause)]
+        return [(CAUSES[number], activities[cause == number]) for number in distinct(cause)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.findings.counted_ranges import CountedRanges
+from foretrace.trace.distinct import either
 from foretrace.trace.kineto import Category
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _calls(facts: Facts) -> I64:
         distinct, number = np.unique(trace.rows.name[annotations], return_inverse=True)
         named = np.array([_is_call(trace.strings[int(name)]) for name in distinct], bool)
         if named.any():
-            rows = np.union1d(rows, facts.counted_rows(annotations[named[number.reshape(-1)]]))
+            rows = either(rows, facts.counted_rows(annotations[named[number.reshape(-1)]]))
     kept: list[int] = []
     reach: dict[int, int] = {}
     order = rows[np.lexsort((-trace.rows.dur[rows], trace.rows.ts[rows]))]

@@ -27,7 +27,7 @@ NOTHING: Final = "Python, outside any op"
 """What the CPU is in where no op, annotation or runtime call is recorded."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GapGroup:
     """Gaps during which the CPU was in one thing."""
 
@@ -53,7 +53,7 @@ class IdleGaps:
         return self.groups[0] if self.groups else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Gaps:
     """The gaps of the busiest device within the counted steps."""
 

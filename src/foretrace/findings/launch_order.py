@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Chains", "chains", "launch_order"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chains:
     """Runs of wanted activities with nothing else launched between them."""
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from foretrace.analysis.dispatch.call import Call, Operand
 from foretrace.names.dtypes import CPP_DTYPES
+from foretrace.trace.distinct import either
 from foretrace.trace.model import NONE
 from foretrace.trace.raw import MISSING32
 
@@ -88,7 +89,7 @@ class SdpaKind:
         return 0.0 if self.call is None else replace(self, call=replace(self.call, causal=False)).flops
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SdpaCalls:
     """All counted calls."""
 
@@ -150,7 +151,7 @@ def sdpa_calls(facts: Facts) -> SdpaCalls:
     """Find the calls and parse their signatures."""
     names = facts.op_names
     inner = facts.ops(*BACKEND_OPS)
-    outer = facts.outermost(np.union1d(facts.ops(SDPA), inner))
+    outer = facts.outermost(either(facts.ops(SDPA), inner))
     backend = _backends(facts, outer, inner)
     ops = facts.trace.ops
     keys = np.stack(

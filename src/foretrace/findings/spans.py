@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from foretrace.trace.distinct import distinct
 from foretrace.trace.model import NONE
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Spans"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spans:
     """Half-open stretches [begin, end) on threads."""
 
@@ -26,7 +27,7 @@ class Spans:
     def holding(self, thread: I32, time: I64) -> I64:
         """For each (thread, moment) the position of the span around it, or -1."""
         result = np.full(len(time), NONE, np.int64)
-        for number in np.unique(self.thread):
+        for number in distinct(self.thread):
             spans = np.flatnonzero(self.thread == number)
             spans = spans[np.argsort(self.begin[spans], kind="stable")]
             chosen = np.flatnonzero(thread == number)

@@ -57,7 +57,7 @@ class Scores:
 _BYTES: Final = {"c10::BFloat16": 2, "c10::Half": 2, "float": 4, "double": 8}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UnfusedAttention:
     """All counted calls, by the ops that make them."""
 

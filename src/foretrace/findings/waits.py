@@ -43,7 +43,7 @@ CAUSES: Final = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Waits:
     """The counted waits."""
 

@@ -15,6 +15,7 @@ import numpy as np
 from foretrace.analysis.intervals import union_length
 from foretrace.learn.legend import LAUNCH_MARK, legend_text
 from foretrace.report.escape import plain
+from foretrace.trace.distinct import is_among
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import TimeFault
 from foretrace.units import time_scale, time_text
@@ -171,7 +172,7 @@ def _begins(recorded: Recorded, works: Sequence[Work], origin: int, begins: int)
     mine[[work.at for work in works]] = True
     devices = {int(acts.device[work.at]) for work in works}
     first = origin + min(work.launched_ns for work in works)
-    here = ~mine & acts.timed & np.isin(acts.device, list(devices)) & (acts.ts < begins) & (acts.end > first)
+    here = ~mine & acts.timed & is_among(acts.device, list(devices)) & (acts.ts < begins) & (acts.end > first)
     busy = union_length(np.maximum(acts.ts[here], first), np.minimum(acts.end[here], begins))
     when = time_text(begins - origin)
     if busy > _BUSY * (begins - first):

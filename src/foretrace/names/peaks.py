@@ -14,7 +14,6 @@ What a table does not give is taken from the table of cards.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,6 +112,8 @@ def read_peaks(path: Path) -> dict[str, dict[str, Any]]:
     Raises:
         UsageError: the file cannot be read, or holds what is no rate.
     """
+    import tomllib  # noqa: PLC0415 - for a user's own table only
+
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -10,6 +10,7 @@ import numpy as np
 from foretrace.analysis.metrics import Quantity, Unit, measure
 from foretrace.analysis.metrics.quantity import EVERYTHING
 from foretrace.findings.rule import Severity
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 from foretrace.units import share_text, time_text
 
@@ -72,13 +73,13 @@ def nearest(ground: Ground, quantity: Quantity) -> str:
         return ""
     trace = ground.trace
     rows = trace.ops.row if scope.kind == "op" else trace.rows_of(Category.ANNOTATION)
-    names = {trace.strings[number] for number in np.unique(trace.rows.name[rows])}
-    steps = {trace.strings[number] for number in np.unique(trace.rows.name[trace.steps.row])}
+    names = {trace.strings[number] for number in distinct(trace.rows.name[rows])}
+    steps = {trace.strings[number] for number in distinct(trace.rows.name[trace.steps.row])}
     if scope.kind == "annotation" and scope.name in steps:
         return " It is a step, and figures are of a step already."
     names -= steps
     others = trace.rows_of(Category.ANNOTATION) if scope.kind == "op" else trace.ops.row
-    if scope.name in {trace.strings[number] for number in np.unique(trace.rows.name[others])}:
+    if scope.name in {trace.strings[number] for number in distinct(trace.rows.name[others])}:
         return f" It is an {'annotation' if scope.kind == 'op' else 'op'} here."
     close = get_close_matches(scope.name, names, n=1, cutoff=0.7)
     return f" Did you mean {close[0]}?" if close else ""

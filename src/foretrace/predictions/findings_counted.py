@@ -14,6 +14,7 @@ from foretrace.analysis.metrics.quantity import FINDING
 from foretrace.analysis.timeline import Count
 from foretrace.findings.engine import examine
 from foretrace.findings.rule import Severity
+from foretrace.trace.distinct import either, is_among
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,16 +74,16 @@ def proven(trace: Trace, value: Count, findings: Sequence[Finding]) -> Figure:
     there is any.
     """
     events = np.array(sorted({proof.event for one in findings for proof in one.evidence}), np.int64)
-    rows = np.flatnonzero(np.isin(trace.rows.index, events))
-    shown = np.flatnonzero(np.isin(trace.activities.row, rows))
+    rows = np.flatnonzero(is_among(trace.rows.index, events))
+    shown = np.flatnonzero(is_among(trace.activities.row, rows))
     ground = ground_of(trace)
     if not shown.size:
         path = ground.paths.of_row
-        like = np.flatnonzero((path >= 0) & np.isin(path, path[rows]))
+        like = np.flatnonzero((path >= 0) & is_among(path, path[rows]))
         like = like[ground.row_slot(like) >= 0]
-        return Figure(value, rows=np.union1d(rows[path[rows] < 0], like))
+        return Figure(value, rows=either(rows[path[rows] < 0], like))
     place = ground.paths.of_activity * (len(trace.strings) + 1) + trace.rows.name[trace.activities.row]
-    alike = np.isin(place, place[shown]) & (ground.activity_slot >= 0)
+    alike = is_among(place, place[shown]) & (ground.activity_slot >= 0)
     return Figure(value, activities=np.flatnonzero(alike))
 
 

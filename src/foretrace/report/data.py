@@ -19,6 +19,7 @@ from foretrace.analysis.trust import Doubt, doubts
 from foretrace.errors import UsageError
 from foretrace.findings.engine import Examination, examine
 from foretrace.trace.beside import Beside
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import Device
 from foretrace.trace.raw import MISSING
@@ -198,7 +199,7 @@ def _busy_by_device(trace: Trace) -> list[tuple[Any, int]]:
     """Every listed device, and every device that activity ran on, with its busy time over the whole file."""
     acts = trace.activities
     found = []
-    used = {int(number) for number in np.unique(acts.device) if number != MISSING}
+    used = {int(number) for number in distinct(acts.device) if number != MISSING}
     listed = {device.id for device in trace.devices}
     unlisted = [Device(number, "", None, None, {}) for number in sorted(used - listed)]
     for device in (*trace.devices, *unlisted):

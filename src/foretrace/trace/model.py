@@ -62,7 +62,7 @@ class Device:
     """All the file says of it (``regsPerMultiprocessor``, ``sharedMemPerMultiprocessor``, ...)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Complete events, in file order. Times are nanoseconds from the trace's origin."""
 
@@ -100,7 +100,7 @@ class Rows:
         return len(self.ts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Activities:
     """Device activity: kernels, memcpys, memsets."""
 
@@ -161,7 +161,7 @@ class Activities:
         return len(self.row)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ops:
     """Ops (``cpu_op``), without the ranges that are steps."""
 
@@ -181,7 +181,7 @@ class Ops:
         return len(self.row)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Steps:
     """Steps in time order."""
 
@@ -193,7 +193,7 @@ class Steps:
         return len(self.row)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """One rank's recording."""
 

@@ -33,7 +33,7 @@ _PASSES = 40
 """Array passes over the ranges before the rest is left to a loop."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forest(Preorder):
     """Ranges in nesting order with their times."""
 

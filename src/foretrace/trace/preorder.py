@@ -34,7 +34,7 @@ LEVEL = 1000
 """What one more level costs, in ranges looked at."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Preorder:
     """Ranges in nesting order by their parents; positions count in that order, and ``original`` leads back."""
 

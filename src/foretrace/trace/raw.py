@@ -38,7 +38,7 @@ MISSING32: Final = -(2**31)
 MISSING_FLOAT: Final = -sys.float_info.max
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowColumns:
     """One row for each complete event (``"ph": "X"``), in file order."""
 
@@ -64,7 +64,7 @@ class RowColumns:
     """Bytes of that object, braces included."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ActivityColumns:
     """One row for each kernel, memcpy and memset: what only device activity has."""
 
@@ -94,7 +94,7 @@ class ActivityColumns:
     """``graph node id``: the node of a captured graph, the same in each replay."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OpColumns:
     """One row for each op: what only ops have. Lists are interned as their raw JSON text."""
 
@@ -114,7 +114,7 @@ class OpColumns:
     """``Concrete Inputs``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FlowColumns:
     """One row for each end of a ``fwdbwd`` flow."""
 
@@ -125,7 +125,7 @@ class FlowColumns:
     """1 at the forward end (``"ph": "s"``), 0 at the backward end (``"ph": "f"``)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MemoryColumns:
     """One row for each ``[memory]`` record."""
 
@@ -155,7 +155,7 @@ class Repair:
     """One sentence about it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RawTrace:
     """A file's event list as columns, and its other top-level keys."""
 

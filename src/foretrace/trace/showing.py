@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +14,8 @@ __all__ = ["in_short", "show", "show_with"]
 
 def in_short(trace: Trace) -> str:
     """A paragraph: the file, its devices, events and steps."""
+    from html import escape  # noqa: PLC0415 - brings a table of entities, which only notebooks need
+
     devices = ", ".join(dict.fromkeys(device.name for device in trace.devices)) or "no device listed"
     text = f"{trace.file}: {devices}, {trace.events:,} events, {len(trace.steps):,} steps, {trace.kernels:,} kernels"
     printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -15,6 +15,7 @@ from foretrace.analysis.dispatch.decide import Dispatch, dispatch
 from foretrace.analysis.dispatch.devices import CPU, architecture_of
 from foretrace.analysis.operators import device_times
 from foretrace.analysis.shapes import op_inputs, shapes_text
+from foretrace.trace.distinct import is_among
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +109,7 @@ def attention_calls(trace: Trace) -> list[AttentionCall]:
     if not len(ops):
         return []
     wanted = [at for at, text in enumerate(trace.strings) if text == _FRONT or text in _BACKENDS]
-    found = np.flatnonzero(np.isin(trace.rows.name[ops.row], np.array(wanted, np.int32)))
+    found = np.flatnonzero(is_among(trace.rows.name[ops.row], np.array(wanted, np.int32)))
     roots: dict[int, int | None] = {}
     for op in map(int, found):
         root = _root(trace, op)

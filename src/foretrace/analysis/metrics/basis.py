@@ -14,6 +14,7 @@ from foretrace.analysis.paths import Paths, paths
 from foretrace.analysis.timeline import Timeline, timeline
 from foretrace.analysis.trust.links import launches_without_activity
 from foretrace.names.decode import decode
+from foretrace.trace.distinct import distinct, is_among
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
 from foretrace.trace.nesting import forest
@@ -177,7 +178,7 @@ class Basis:
             rows = trace.ops.row.astype(np.int64)
         else:
             rows = trace.rows_of(Category.ANNOTATION)
-            rows = rows[~np.isin(rows, trace.steps.row)]
+            rows = rows[~is_among(rows, trace.steps.row)]
         return rows[names_matching(trace, trace.rows.name[rows], self.scope.name)]
 
     @cached_property
@@ -242,8 +243,8 @@ class Basis:
         ranges = ranges[table.fault[ranges] == TimeFault.NONE]
         own = forest(table.thread[ranges], table.ts[ranges], table.end[ranges])
         inside = own.innermost(table.thread[rows], table.ts[rows]) >= 0
-        backward = np.unique(table.thread[trace.ops.row[trace.ops.forward_thread > 0]])
-        foreign = np.flatnonzero(~inside & np.isin(table.thread[rows], backward))
+        backward = distinct(table.thread[trace.ops.row[trace.ops.forward_thread > 0]])
+        foreign = np.flatnonzero(~inside & is_among(table.thread[rows], backward))
         if foreign.size:
             anywhere = forest(np.zeros(len(ranges), np.int32), table.ts[ranges], table.end[ranges])
             inside[foreign] = anywhere.innermost(np.zeros(len(foreign), np.int32), table.ts[rows[foreign]]) >= 0

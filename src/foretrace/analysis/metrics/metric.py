@@ -30,7 +30,7 @@ class Unit(StrEnum):
     TEXT = "text"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Figure:
     """A measured value, before it has a name."""
 

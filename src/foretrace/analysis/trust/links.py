@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from foretrace.analysis.trust.doubt import Doubt, kinds_text
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 from foretrace.trace.nesting import forest
 from foretrace.units import count_text, time_scale, time_text
@@ -151,7 +152,7 @@ def graph_replay(trace: Trace, _steps: Timeline) -> Doubt | None:
     if not inside.size:
         return None
     time, total = int(acts.dur[inside].sum()), int(acts.dur[acts.linked].sum())
-    launches = len(np.unique(acts.launch[inside]))
+    launches = len(distinct(acts.launch[inside]))
     share = f"{100 * time / total:.0f} % of device time" if total else "no device time"
     return Doubt(
         "graph-replay",

@@ -32,6 +32,7 @@ from foretrace.analysis.shapes import op_inputs
 from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import both, distinct, either, is_among
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -62,10 +63,10 @@ def check(trace: Trace) -> Iterator[Finding]:
     if not calls.size:
         return
     moves = facts.activities_where(_is_move)
-    inside = np.intersect1d(sdpa.activities(calls), moves)
+    inside = both(sdpa.activities(calls), moves)
     before = _before(facts, calls, moves)
     masks = _of_masks(facts, inside)
-    copies = np.union1d(inside[~masks], before)
+    copies = either(inside[~masks], before)
     if copies.size and facts.worth(facts.device_ns(copies)):
         yield _finding(facts, copies, before)
 
@@ -86,7 +87,7 @@ def _before(facts: Facts, calls: I64, moves: I64) -> I64:
     rows, launch = trace.rows, trace.activities.launch
     counted = facts.counted
     order = counted[np.lexsort((rows.ts[launch[counted]], rows.thread[launch[counted]]))]
-    is_move = np.isin(order, moves)
+    is_move = is_among(order, moves)
     thread, time = rows.thread[launch[order]], rows.ts[launch[order]]
     found: list[int] = []
     for call in calls:
@@ -99,7 +100,7 @@ def _before(facts: Facts, calls: I64, moves: I64) -> I64:
         while spot >= at and is_move[spot] and _copies_input(facts, int(order[spot]), shapes):
             found.append(int(order[spot]))
             spot -= 1
-    return np.unique(np.array(found, np.int64))
+    return distinct(np.array(found, np.int64))
 
 
 def _shapes(facts: Facts, kind: int) -> set[tuple[int, ...]]:

@@ -32,6 +32,7 @@ from foretrace.analysis.shapes import op_inputs
 from foretrace.findings.casts import FP32
 from foretrace.findings.facts import CAUSES, Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct, is_among
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -79,10 +80,10 @@ def _before_products(facts: Facts, casts: I64) -> I64:
         begin = int(rows.ts[ops[unfused.first[call]]])
         size = sizes.get(int(unfused.kind[call]))
         if size:
-            near = (launch >= end_before) & (launch < begin) & np.isin(elements, list(size))
+            near = (launch >= end_before) & (launch < begin) & is_among(elements, list(size))
             wanted.extend(np.flatnonzero(near)[-_OPERANDS:].tolist())
         end_before = int(rows.end[ops[unfused.second[call]]])
-    return casts[np.unique(np.array(wanted, np.int64))]
+    return casts[distinct(np.array(wanted, np.int64))]
 
 
 def _elements(trace: Trace, op: int) -> int:

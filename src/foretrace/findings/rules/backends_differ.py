@@ -31,6 +31,7 @@ import numpy as np
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.sdpa_calls import shape_text
+from foretrace.trace.distinct import either
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         for number in numbers:
             backend = str(facts.sdpa.kinds[number].backend)
             some = np.flatnonzero(facts.sdpa.kind == number)
-            calls[backend] = np.union1d(calls[backend], some) if backend in calls else some
+            calls[backend] = either(calls[backend], some) if backend in calls else some
         if len(calls) > 1:
             yield _finding(facts, call, calls)
 

@@ -29,6 +29,7 @@ import numpy as np
 from foretrace.analysis.shapes import op_inputs
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import is_among
 from foretrace.trace.raw import MISSING
 from foretrace.units import bytes_text, share_text, time_text
 
@@ -57,17 +58,17 @@ def check(trace: Trace) -> Iterator[Finding]:
     ops = facts.ops(*_OPS)
     if not ops.size:
         return
-    mine = facts.counted[np.isin(trace.activities.owner[facts.counted], ops)]
+    mine = facts.counted[is_among(trace.activities.owner[facts.counted], ops)]
     copies = facts.activities_where(lambda said: said.role == "copy", mine)
     products = facts.activities_where(lambda said: said.role == "gemm", mine)
-    copies = copies[np.isin(trace.activities.owner[copies], trace.activities.owner[products])]
+    copies = copies[is_among(trace.activities.owner[copies], trace.activities.owner[products])]
     if copies.size and facts.worth(facts.device_ns(copies)) and facts.device_ns(copies) >= _NOTICEABLE_NS:
         yield _finding(facts, copies, products)
 
 
 def _finding(facts: Facts, copies: I64, products: I64) -> Finding:
     acts = facts.trace.activities
-    with_copy = products[np.isin(acts.owner[products], acts.owner[copies])]
+    with_copy = products[is_among(acts.owner[products], acts.owner[copies])]
     spent, whole = facts.device_ns(copies), facts.device_ns(with_copy)
     moved = acts.bytes[copies]
     moved = moved[moved != MISSING]

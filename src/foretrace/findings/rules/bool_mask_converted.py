@@ -23,11 +23,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from foretrace.findings.amounts import amount
 from foretrace.findings.facts import facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct, is_among
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -60,11 +59,11 @@ def check(trace: Trace) -> Iterator[Finding]:
     if not calls.size:
         return
     makers = facts.ops(*_CONVERSIONS)
-    makers = facts.outermost(makers[np.isin(facts.climb(makers, sdpa.op), sdpa.op[calls])])
+    makers = facts.outermost(makers[is_among(facts.climb(makers, sdpa.op), sdpa.op[calls])])
     inside = facts.counted[facts.under(makers) >= 0] if makers.size else facts.counted[:0]
     if not inside.size:
         return
-    converting = len(np.unique(facts.climb(makers, sdpa.op)))
+    converting = len(distinct(facts.climb(makers, sdpa.op)))
     yield RULE.finding(
         "a bool mask is made a float mask at each attention call",
         count=facts.per_step(converting),

@@ -30,6 +30,7 @@ from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.host_bound import follows_launches
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.names.decoded import ATTENTION_ROLES
+from foretrace.trace.distinct import either, without
 from foretrace.units import count_text, time_text
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _own_time(facts: Facts, inside: I64) -> int:
     """CPU time of the regions outside the ops that launch."""
     trace, rows, regions = facts.trace, facts.trace.rows, facts.regions.rows
     owners = trace.activities.owner[inside]
-    launching = facts.outermost(np.setdiff1d(owners[owners >= 0], facts.op_at[regions]))
+    launching = facts.outermost(without(owners[owners >= 0], facts.op_at[regions]))
     return int(rows.dur[regions].sum()) - int(rows.dur[trace.ops.row[launching]].sum())
 
 
@@ -98,7 +99,7 @@ def _finding(facts: Facts, lookups: float, entering: float, saved: float) -> Fin
         count=facts.per_step(len(regions)),
         at_stake_ns=lookups + entering - saved * _EAGER_OP_NS,
         confidence=Confidence.POSSIBLE,
-        evidence=facts.evidence_of_rows(np.union1d(regions.rows, regions.lookups)),
+        evidence=facts.evidence_of_rows(either(regions.rows, regions.lookups)),
         text=(
             f"Dynamo's lookups take {time_text(lookups)} and the regions {time_text(entering)} {facts.per} outside "
             f"their launches; fusion saved {_launches(saved)}, some {time_text(saved * _EAGER_OP_NS)}. The "

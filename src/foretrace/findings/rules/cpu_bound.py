@@ -32,6 +32,7 @@ import numpy as np
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.host_bound import graph_share, is_host_bound, waits_idle_ns
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 from foretrace.units import count_text, share_text, time_text
 
@@ -124,5 +125,5 @@ def _longest_launches(facts: Facts) -> np.ndarray:
     acts, rows = facts.trace.activities, facts.trace.rows
     some = facts.counted[acts.category[facts.counted] == Category.KERNEL]
     some = some if some.size else facts.counted
-    launch = np.unique(acts.launch[some[acts.step[some] == acts.step[some[0]]]])
+    launch = distinct(acts.launch[some[acts.step[some] == acts.step[some[0]]]])
     return launch[np.argsort(-rows.dur[launch], kind="stable")]

@@ -28,6 +28,7 @@ import numpy as np
 
 from foretrace.findings.facts import facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     rows = trace.ops.row[sdpa.op[calls]]
     steps = facts.step_of(trace.rows.ts[rows])
     lengths = np.array([_key_length(sdpa.kinds[int(number)]) for number in sdpa.kind[calls]])
-    if len(np.unique(steps)) < 2 or len(np.unique(lengths)) > 1:  # noqa: PLR2004 - one step shows no growth
+    if len(distinct(steps)) < 2 or len(distinct(lengths)) > 1:  # noqa: PLR2004 - one step shows no growth
         return
     spent = facts.device_ns(sdpa.activities(calls))
     yield RULE.finding(
@@ -65,7 +66,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         confidence=Confidence.LIKELY,
         evidence=facts.evidence_of_ops(sdpa.op[calls]),
         text=(
-            f"The key length stays {int(lengths[0]):,} over {len(np.unique(steps))} steps, as that of a cache buffer "
+            f"The key length stays {int(lengths[0]):,} over {len(distinct(steps))} steps, as that of a cache buffer "
             f"does, so attention ({time_text(spent)} a step) costs what the buffer's length costs, not what the "
             "tokens so far do."
         ),

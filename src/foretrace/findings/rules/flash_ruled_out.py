@@ -32,6 +32,7 @@ from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.rules.explicit_mask import may_be_causal
 from foretrace.findings.sdpa_calls import SdpaKind, mask_text, shape_text
+from foretrace.trace.distinct import is_among
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 def _finding(facts: Facts, reason: str, numbers: list[int]) -> Finding:
     sdpa = facts.sdpa
-    calls = np.flatnonzero(np.isin(sdpa.kind, numbers))
+    calls = np.flatnonzero(is_among(sdpa.kind, numbers))
     kind: SdpaKind = sdpa.kinds[numbers[0]]
     found = verdicts(facts, kind)
     others = [

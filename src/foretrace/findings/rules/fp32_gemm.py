@@ -30,6 +30,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct
 from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _finding(facts: Facts, some: I64, because: str | None) -> Finding:
     gain = _gain(facts, "tf32" if tf32 else "fp16")
     what = "convolutions" if facts.what(first).role == "convolution" else "matrix products"
     text = (
-        f"{len(np.unique(names))} kernel{'s' if len(np.unique(names)) > 1 else ''} such as {facts.what(first).short} "
+        f"{len(distinct(names))} kernel{'s' if len(distinct(names)) > 1 else ''} such as {facts.what(first).short} "
         f"take {time_text(spent)} {facts.per}, {share_text(spent / max(1.0, facts.step_device_ns))} of the device "
         "time. "
     )

@@ -31,6 +31,7 @@ import numpy as np
 from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import either
 from foretrace.units import count_text, time_text
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _breaks(facts: Facts) -> I64:
 def _finding(facts: Facts, breaks: I64) -> Finding:
     regions = facts.regions
     gaps = regions.spans.begin[breaks + 1] - regions.spans.end[breaks]
-    frames = {regions.frame(int(at)) for at in np.union1d(breaks, breaks + 1)}
+    frames = {regions.frame(int(at)) for at in either(breaks, breaks + 1)}
     around = _attention_between(facts, breaks)
     text = (
         f"{count_text(round(facts.per_step(len(regions))), 'compiled region')} {facts.per}, with eager code between "
@@ -96,7 +97,7 @@ def _finding(facts: Facts, breaks: I64) -> Finding:
         count=facts.per_step(len(breaks)),
         at_stake_ns=facts.per_step(int(gaps.sum())),
         confidence=Confidence.LIKELY if len(frames) > 1 and None not in frames else Confidence.POSSIBLE,
-        evidence=facts.evidence_of_rows(regions.rows[np.union1d(breaks, breaks + 1)]),
+        evidence=facts.evidence_of_rows(regions.rows[either(breaks, breaks + 1)]),
         text=text.strip(),
         change=_CHANGE,
     )

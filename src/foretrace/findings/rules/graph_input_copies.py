@@ -27,6 +27,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct, is_among
 from foretrace.trace.kineto import Category
 from foretrace.units import share_text, time_text
 
@@ -61,7 +62,7 @@ def _before_replays(facts: Facts) -> tuple[I64, int]:
     acts = facts.trace.activities
     order = facts.in_launch_order
     rows, launch = facts.trace.rows, acts.launch[order]
-    is_copy = np.isin(order, facts.activities_where(lambda said: said.role in _MOVES)) & ~acts.graph[order]
+    is_copy = is_among(order, facts.activities_where(lambda said: said.role in _MOVES)) & ~acts.graph[order]
     is_copy |= (acts.category[order] == Category.MEMCPY) & ~acts.graph[order]
     found: list[int] = []
     replays = 0
@@ -76,7 +77,7 @@ def _before_replays(facts: Facts) -> tuple[I64, int]:
             found.append(int(order[spot]))
             spot -= 1
         replays += len(found) > before
-    return np.unique(np.array(found, np.int64)), replays
+    return distinct(np.array(found, np.int64)), replays
 
 
 def _finding(facts: Facts, copies: I64, replays: int) -> Finding:

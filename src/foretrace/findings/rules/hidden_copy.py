@@ -31,6 +31,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct, is_among
 from foretrace.trace.raw import MISSING
 from foretrace.units import bytes_text
 
@@ -85,10 +86,10 @@ def _calls_in_place(facts: Facts, outer: I64) -> Bools:
     """Whether each op has its own in-place form as a child."""
     result = np.zeros(len(outer), bool)
     code = facts.op_names.code[outer]
-    for number in np.unique(code):
+    for number in distinct(code):
         inner = facts.op_names.of(facts.op_names.strings[int(number)] + "_")
         mine = np.flatnonzero(code == number)
-        result[mine] = np.isin(outer[mine], facts.trace.ops.parent[inner])
+        result[mine] = is_among(outer[mine], facts.trace.ops.parent[inner])
     return result
 
 

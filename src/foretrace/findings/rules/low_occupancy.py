@@ -31,6 +31,7 @@ from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.names.decoded import ATTENTION_ROLES
 from foretrace.names.occupancy import occupancy
+from foretrace.trace.distinct import distinct
 from foretrace.trace.raw import MISSING, MISSING32
 from foretrace.units import count_text
 
@@ -67,7 +68,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         return
     groups: dict[int, list[int]] = {}
     code = facts.activity_names.code[heavy]
-    for number in np.unique(code):
+    for number in distinct(code):
         groups[int(number)] = heavy[code == number].tolist()
     low: list[tuple[float, I64, Occupancy]] = []
     for members in groups.values():

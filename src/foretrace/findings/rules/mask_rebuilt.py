@@ -30,6 +30,7 @@ import numpy as np
 from foretrace.analysis.shapes import op_inputs
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct
 from foretrace.trace.raw import MISSING32
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _planes(facts: Facts) -> dict[tuple[int, int], int]:
 
 
 def _dims(trace: Trace, owners: I64) -> list[int]:
-    return [int(number) for number in np.unique(trace.ops.dims[owners])]
+    return [int(number) for number in distinct(trace.ops.dims[owners])]
 
 
 def _plane(
@@ -121,7 +122,7 @@ def _plane(
 def _in_every_step(facts: Facts, makers: I64) -> bool:
     """Built in each counted step; where the file is one window, more than once."""
     if facts.has_steps:
-        return len(np.unique(facts.trace.activities.step[makers])) == facts.steps
+        return len(distinct(facts.trace.activities.step[makers])) == facts.steps
     return len(makers) > 1
 
 

@@ -33,6 +33,7 @@ from foretrace.findings.backends import FUSED, verdicts
 from foretrace.findings.facts import MATH_PATH, Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.sdpa_calls import SdpaKind, mask_text, shape_text
+from foretrace.trace.distinct import distinct, is_among
 from foretrace.units import bytes_text
 
 if TYPE_CHECKING:
@@ -74,10 +75,10 @@ def check(trace: Trace) -> Iterator[Finding]:
     calls = facts.math_calls
     acts = facts.trace.activities
     by_reason: dict[str | None, list[int]] = {}
-    for number in np.unique(sdpa.kind[calls]):
+    for number in distinct(sdpa.kind[calls]):
         by_reason.setdefault(_reason(facts, sdpa.kinds[number]), []).append(int(number))
     for reason, numbers in by_reason.items():
-        some = calls[np.isin(sdpa.kind[calls], numbers)]
+        some = calls[is_among(sdpa.kind[calls], numbers)]
         inside = sdpa.activities(some)
         if not inside.size:
             continue
@@ -104,7 +105,7 @@ def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str 
     call = kind.call
     gqa = call is not None and call.query.heads != call.key.heads and call.query.dtype == "fp32"
     change = _PINNED if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
-    upcast = np.isin(facts.casts.up, inside).any()
+    upcast = is_among(facts.casts.up, inside).any()
     size = _FP32_BYTES if upcast else _BYTES.get(call.query.dtype if call else "", _FP32_BYTES)
     return RULE.finding(
         f"SDPA on the math path: {kernels:.0f} kernels and copies a call",

@@ -24,11 +24,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from foretrace.analysis.intervals import union_length
 from foretrace.findings.facts import facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import is_among
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     if not rows.size:
         return
     spent = facts.per_step(union_length(trace.rows.ts[rows], trace.rows.end[rows]))
-    outer = rows[~np.isin(facts.host_parents(rows), rows)]
+    outer = rows[~is_among(facts.host_parents(rows), rows)]
     yield RULE.finding(
         f"{time_text(spent)} of compiling {facts.per}",
         count=facts.per_step(len(outer)),

@@ -31,6 +31,7 @@ from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.host_bound import follows_launches
 from foretrace.findings.launch_order import Chains, chains
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 from foretrace.units import time_text
 
@@ -76,7 +77,7 @@ def _finding(facts: Facts, found: Chains) -> Finding:
     kernels = len(found.members)
     saved = kernels - found.number
     owners = acts.owner[found.members]
-    ops = np.unique(facts.trace.ops.row[owners[owners >= 0]])
+    ops = distinct(facts.trace.ops.row[owners[owners >= 0]])
     cpu = int(rows.dur[ops].sum()) * saved / kernels
     device = int(acts.dur[found.members].sum()) * saved / kernels
     because = follows_launches(facts)

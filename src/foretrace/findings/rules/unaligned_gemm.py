@@ -31,6 +31,7 @@ from foretrace.analysis.shapes import op_inputs
 from foretrace.findings.casts import SIXTEEN_BITS
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     written_out = facts.unfused.call_of_activity[np.searchsorted(facts.counted, slow)] >= 0
     for because, some in ((None, ~written_out), ("FT104", written_out)):
         if some.any() and facts.device_ns(slow[some]) >= _SHARE * facts.step_device_ns:
-            sizes = [odd[int(number)] for number in np.unique(signature[some])]
+            sizes = [odd[int(number)] for number in distinct(signature[some])]
             yield _finding(facts, slow[some], sizes, because)
 
 

@@ -32,6 +32,7 @@ import numpy as np
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.rules.hidden_copy import hidden_copies
+from foretrace.trace.distinct import both, without
 from foretrace.units import bytes_text, count_text, time_text
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         return
     between, backward = _between(facts, inside), _between(facts, unfused.backward)
     # The hidden copies among them are a finding of their own, with a smaller change.
-    copies = np.intersect1d(between, np.concatenate([between[:0], *hidden_copies(facts).values()]))
+    copies = both(between, np.concatenate([between[:0], *hidden_copies(facts).values()]))
     known = [kind for kind in unfused.kinds if kind is not None]
     largest = max(known, key=lambda scores: scores.bytes) if known else None
     size = f" over {bytes_text(largest.bytes)} of scores" if largest else ""
@@ -78,7 +79,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 def _between(facts: Facts, inside: I64) -> I64:
     """What a fused kernel does away with: all but the products, which it has to do as well."""
     products = facts.activities_where(lambda said: said.role == "gemm", inside)
-    return np.setdiff1d(inside, products)
+    return without(inside, products)
 
 
 def _apart(facts: Facts, copies: I64) -> str:

@@ -32,6 +32,7 @@ from foretrace.analysis.shapes import op_inputs
 from foretrace.findings.amounts import amount
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct
 from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _sizes(trace: Trace, op: int) -> list[Any]:
 
 def _in_every_step(facts: Facts, casts: I64) -> bool:
     if facts.has_steps:
-        return len(np.unique(facts.trace.activities.step[casts])) == facts.steps
+        return len(distinct(facts.trace.activities.step[casts])) == facts.steps
     return True
 
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import is_among
 from foretrace.trace.kineto import Category
 from foretrace.trace.raw import MISSING
 from foretrace.units import bytes_text, count_text, time_text
@@ -55,14 +56,14 @@ def check(trace: Trace) -> Iterator[Finding]:
     if sets.size:
         sets = sets[~facts.op_names.flags(_NOT_LIBRARY)(acts.owner[sets])]
     kernels = counted[acts.category[counted] == Category.KERNEL]
-    sets = sets[np.isin(acts.owner[sets], acts.owner[kernels])]
+    sets = sets[is_among(acts.owner[sets], acts.owner[kernels])]
     if sets.size:
         yield _finding(facts, sets, kernels)
 
 
 def _finding(facts: Facts, sets: I64, kernels: I64) -> Finding:
     acts = facts.trace.activities
-    served = kernels[np.isin(acts.owner[kernels], acts.owner[sets])]
+    served = kernels[is_among(acts.owner[kernels], acts.owner[sets])]
     split = facts.activities_where(lambda said: said.split_k is True and said.role == "gemm", served)
     sizes = acts.bytes[sets]
     known = sizes[sizes != MISSING]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from foretrace.report.escape import plain
+from foretrace.trace.distinct import distinct, is_among
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import TimeFault
 from foretrace.trace.nesting import forest
@@ -48,7 +49,7 @@ class Group:
         return [self.label, self.kind, self.events]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LaneRows:
     """The events of the lanes, group after group."""
 
@@ -66,7 +67,7 @@ def lane_rows(trace: Trace, steps: Timeline, most: int = MOST_EVENTS) -> LaneRow
     """Choose and order the events of the lanes; at most about ``most`` of them, but never less than one step."""
     host = trace.rows_of(*_HOST)
     host = host[trace.rows.fault[host] == TimeFault.NONE]
-    host = host[~np.isin(host, trace.steps.row)]
+    host = host[~is_among(host, trace.steps.row)]
     activities = np.flatnonzero(trace.activities.timed)
     left_out = None
     if len(host) + len(activities) > most:
@@ -160,7 +161,7 @@ def _streams(trace: Trace, activities: I64) -> tuple[I64, list[Group]]:
         return ordered, []
     device, stream = acts.device[ordered], acts.stream[ordered]
     cuts = np.flatnonzero((np.diff(device) != 0) | (np.diff(stream) != 0)) + 1
-    several = len(np.unique(device)) > 1
+    several = len(distinct(device)) > 1
     groups = []
     for part in np.split(np.arange(len(ordered)), cuts):
         number, at = int(stream[part[0]]), int(device[part[0]])
