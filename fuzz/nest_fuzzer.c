@@ -111,6 +111,7 @@ static void check_passes(const table *sorted, const int64_t *parent, unsigned bi
     uint64_t inside[MOST], left[MOST];
     uint8_t counted[MOST];
     int32_t name[MOST];
+    int64_t crossings = 0;
     size_t count = sorted->count;
     for (size_t i = 0; i < count; i++) {
         counted[i] = bits >> i % 8 & 1;
@@ -136,6 +137,7 @@ static void check_passes(const table *sorted, const int64_t *parent, unsigned bi
             int64_t stop = sorted->end[parent[i]] < sorted->end[i] ? sorted->end[parent[i]] : sorted->end[i];
             left[parent[i]] -= (uint64_t)stop - (uint64_t)sorted->start[i];
         }
+        crossings += counted[i] && first_counted >= 0 && sorted->end[i] > sorted->end[first_counted];
         check(depth[i] == levels, "depth");
         check(counted_around[i] == first_counted, "the counted one around");
         check(alike[i] == first_alike, "the one of the same name around");
@@ -144,6 +146,7 @@ static void check_passes(const table *sorted, const int64_t *parent, unsigned bi
         check((uint64_t)sums[i] == (uint64_t)sorted->start[i] + inside[i], "sum");
         check((uint64_t)own[i] == left[i], "own length");
     }
+    check(nest_crossings(sorted->end, parent, counted, count) == crossings, "crossings");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -460,6 +460,7 @@ static PyMethodDef module_methods[] = {
     {"guard", module_guard, METH_VARARGS, guard_doc},
     {"nest_alike", module_nest_alike, METH_VARARGS, nest_alike_doc},
     {"nest_around", module_nest_around, METH_VARARGS, nest_around_doc},
+    {"nest_crossings", module_nest_crossings, METH_VARARGS, nest_crossings_doc},
     {"nest_depths", module_nest_depths, METH_VARARGS, nest_depths_doc},
     {"nest_innermost", module_nest_innermost, METH_VARARGS, nest_innermost_doc},
     {"nest_order", module_nest_order, METH_VARARGS, nest_order_doc},

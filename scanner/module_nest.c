@@ -231,6 +231,24 @@ PyObject *module_nest_around(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
+const char nest_crossings_doc[] = "nest_crossings(end, parent, counted)\n--\n\n"
+                                 "How many counted (bool) ranges end (int64) after the counted one around them.";
+
+PyObject *module_nest_crossings(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    static const unsigned char widths[] = {8, 8, 1};
+    ranges r;
+    int64_t crossings;
+    if (expect(args, 3) < 0 || take_some(&r, args, 0, widths, 3, 0) < 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    crossings = nest_crossings(r.columns[0].buf, r.columns[1].buf, r.columns[2].buf, r.count);
+    Py_END_ALLOW_THREADS
+    release(&r);
+    return crossings < 0 ? PyErr_NoMemory() : PyLong_FromLongLong(crossings);
+}
+
 const char nest_sums_doc[] = "nest_sums(parent, values)\n--\n\n"
                             "Add to each of the values (int64) those of all ranges inside.";
 

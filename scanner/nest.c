@@ -213,6 +213,20 @@ void nest_around(const int64_t *parent, const uint8_t *counted, size_t count, in
     }
 }
 
+int64_t nest_crossings(const int64_t *end, const int64_t *parent, const uint8_t *counted, size_t count)
+{
+    int64_t *around = malloc((count + 1) * sizeof *around), crossings = 0;
+    if (!around) {
+        return -1;
+    }
+    nest_around(parent, counted, count, around);
+    for (size_t i = 0; i < count; i++) {
+        crossings += counted[i] && around[i] >= 0 && end[i] > end[around[i]];
+    }
+    free(around);
+    return crossings;
+}
+
 void nest_sums(const int64_t *parent, size_t count, int64_t *values)
 {
     for (size_t i = count; i-- > 0;) {

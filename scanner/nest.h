@@ -52,6 +52,9 @@ void nest_depths(const int64_t *parent, size_t count, int64_t *depth);
 /* around[i]: the innermost range around range i that is counted, or -1. */
 void nest_around(const int64_t *parent, const uint8_t *counted, size_t count, int64_t *around);
 
+/* How many of the counted ranges end after the innermost counted one around them. -1: no memory. */
+int64_t nest_crossings(const int64_t *end, const int64_t *parent, const uint8_t *counted, size_t count);
+
 /* To the value of each range, add those of all ranges inside it. */
 void nest_sums(const int64_t *parent, size_t count, int64_t *values);
 

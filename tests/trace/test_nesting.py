@@ -99,7 +99,7 @@ def test_numbers_of_threads_may_be_of_any_size():
 @given(RANGES)
 def test_own_length_is_without_what_lies_directly_inside(ranges):
     woods = grown(ranges)
-    own = {int(at): int(length) for at, length in zip(woods.original, woods.own_lengths(), strict=True)}
+    own = {int(at): int(length) for at, length in zip(woods.original, woods.own_lengths, strict=True)}
     ends = [start + length for _, start, length in ranges]
     for at, (_, start, length) in enumerate(ranges):
         children = [child for child, parent in enumerate(woods.parents().tolist()) if parent == at]

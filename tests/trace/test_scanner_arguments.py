@@ -115,6 +115,21 @@ def test_ranges_and_moments_are_two_tables():
         scan.nest_innermost(*columns(5, 3)[:6], memoryview(bytes(24)))
 
 
+def test_crossings_are_counted_of_columns_alone():
+    end, parent, counted = np.array([9, 12, 5]), np.array([-1, 0, 1]), np.array([True, True, True])
+    assert scan.nest_crossings(end, parent, counted) == 1
+    assert scan.nest_crossings(end[:0], parent[:0], counted[:0]) == 0
+    assert scan.nest_crossings(end, np.array([7, -5, 2**62]), counted) == 0
+    for words in ((end, parent, counted[:2]), (end[:2], parent, counted)):
+        with pytest.raises(ValueError, match="differ in length"):
+            scan.nest_crossings(*words)
+    for words in ((end, parent), (end, parent, counted, end)):
+        with pytest.raises(TypeError, match="3 columns"):
+            scan.nest_crossings(*words)
+    with pytest.raises(TypeError):
+        scan.nest_crossings(None, parent, counted)
+
+
 def picks(ranges=5, chosen=3):
     kinds = (np.int64, np.int32, np.int64, np.int64), (np.int64, np.int64, np.int32, np.int64, np.int64)
     all_ranges, some = (

@@ -41,10 +41,11 @@ class OpRow:
 
 def cpu_self_times(trace: Trace) -> I64:
     """For each op, its length less what lies directly inside it on its thread, in nanoseconds."""
-    woods = trace.host_forest
-    by_row = np.zeros(len(trace.rows), np.int64)
-    by_row[trace.host_rows[woods.original]] = woods.own_lengths()
-    return by_row[trace.ops.row]
+    place = trace.host_place[trace.ops.row]
+    timed = np.flatnonzero(place >= 0)
+    result = np.zeros(len(place), np.int64)
+    result[timed] = trace.host_forest.own_lengths[place[timed]]
+    return result
 
 
 def device_times(trace: Trace) -> tuple[I64, I64]:
@@ -62,8 +63,7 @@ def _repeats(trace: Trace, name: Any) -> Any:
     inner = np.flatnonzero((ops.parent >= 0) & (name[ops.parent] == name))
     if not inner.size:
         return np.zeros(len(ops), bool)
-    place = np.full(len(trace.rows), -1, np.int64)
-    place[trace.host_rows[woods.original]] = np.arange(len(woods.original))
+    place = trace.host_place
     inside = np.bincount(woods.parent[woods.parent >= 0], minlength=len(woods.parent))
     above = woods.parent[place[ops.row[inner]]]
     result = np.zeros(len(ops), bool)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.analysis.operators import cpu_self_times
 from foretrace.analysis.timeline import Timeline, timeline
 from foretrace.findings.amounts import times
 from foretrace.findings.name_index import NameIndex
@@ -252,21 +253,12 @@ class CountedTrace:
 
     # Where things come from.
 
-    @cached_property
-    def _host_place(self) -> I64:
-        """For each row, its place in the nesting order of the host, or -1."""
-        trace = self.trace
-        result = np.full(len(trace.rows), NONE, np.int64)
-        order = trace.host_rows[trace.host_forest.original]
-        result[order] = np.arange(len(order))
-        return result
-
     def host_parents(self, rows: I64) -> I64:
         """For each row, the row of the op, annotation, step or runtime call around it on its thread, or -1."""
         woods = self.trace.host_forest
-        place = self._host_place[rows]
+        place = self.trace.host_place[rows]
         above = np.where(place >= 0, woods.parent[place], NONE) if len(woods.parent) else place
-        return np.where(above >= 0, self.trace.host_rows[woods.original[above]], NONE) if len(woods.parent) else above
+        return np.where(above >= 0, self.trace.host_order[above], NONE) if len(woods.parent) else above
 
     @cached_property
     def op_at(self) -> I64:
@@ -280,11 +272,11 @@ class CountedTrace:
         trace, woods = self.trace, self.trace.host_forest
 
         def op_of(place: I64) -> I64:
-            return self.op_at[trace.host_rows[woods.original[place]]]
+            return self.op_at[trace.host_order[place]]
 
         above = self.host_parents(rows)
         held = np.flatnonzero(above >= 0)
-        place = woods.climb_from(self._host_place[above[held]], lambda at: op_of(at) >= 0)
+        place = woods.climb_from(self.trace.host_place[above[held]], lambda at: op_of(at) >= 0)
         result = np.full(len(rows), NONE, np.int64)
         result[held[place >= 0]] = op_of(place[place >= 0])
         return result
@@ -292,12 +284,12 @@ class CountedTrace:
     def path(self, row: int) -> tuple[str, ...]:
         """Names of the annotations and ops around a row, outermost first."""
         trace, woods, found = self.trace, self.trace.host_forest, []
-        place = int(self._host_place[row])
+        place = int(self.trace.host_place[row])
         first = place = int(woods.parent[place]) if place >= 0 else NONE
         if first in self._paths:
             return self._paths[first]
         while place >= 0:
-            above = int(trace.host_rows[woods.original[place]])
+            above = int(trace.host_order[place])
             if int(trace.rows.category[above]) in _IN_PATHS and above not in self._step_rows:
                 found.append(trace.name(above))
             place = int(woods.parent[place])
@@ -313,21 +305,12 @@ class CountedTrace:
         return frozenset(self.trace.steps.row.tolist())
 
     @cached_property
-    def _host_lengths(self) -> I64:
-        """For each row of the host, its length less what lies directly inside it."""
-        trace = self.trace
-        woods = trace.host_forest
-        own = (woods.end - woods.start).astype(np.int64)
-        inner = np.flatnonzero(woods.parent >= 0)
-        outer = woods.parent[inner]
-        np.subtract.at(own, outer, np.minimum(woods.end[inner], woods.end[outer]) - woods.start[inner])
-        result = np.zeros(len(trace.rows), np.int64)
-        result[trace.host_rows[woods.original]] = own
-        return result
+    def _cpu_self(self) -> I64:
+        return cpu_self_times(self.trace)
 
     def cpu_self_of(self, ops: I64) -> I64:
         """CPU time of each of these ops, less the ops, annotations and runtime calls directly inside it."""
-        return self._host_lengths[self.trace.ops.row[ops]]
+        return self._cpu_self[ops]
 
     # Evidence.
 

@@ -338,6 +338,18 @@ class Trace:
         return self.rows.forest(self.host_rows)
 
     @cached_property
+    def host_order(self) -> I64:
+        """The rows of the host in nesting order."""
+        return self.host_rows[self.host_forest.original]
+
+    @cached_property
+    def host_place(self) -> I64:
+        """For each row, its position in ``host_order``, or -1."""
+        result = np.full(len(self.rows), NONE, np.int64)
+        result[self.host_order] = np.arange(len(self.host_order))
+        return result
+
+    @cached_property
     def span_ns(self) -> int:
         """From the earliest start to the latest end of the rows whose times are believed."""
         good = self.rows.fault == TimeFault.NONE

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +84,7 @@ class Forest(Preorder):
             at[late] = _climb(self.parent.tolist(), self.end.tolist(), at[late].tolist(), time[late].tolist())
         return at
 
+    @cached_property
     def own_lengths(self) -> I64:
         """For each position, the range's length less what lies directly inside it, in nanoseconds."""
         if preorder.compiled is None:
@@ -94,6 +96,9 @@ class Forest(Preorder):
     def crossings(self, counted: npt.NDArray[np.bool_]) -> int:
         """How many of the counted ranges end after their parent does; a parent that is not counted is looked past."""
         counted = counted[self.original]
+        if preorder.compiled is not None:
+            crossings: int = preorder.compiled.nest_crossings(self.end, self.parent, counted)
+            return crossings
         above = self.around(counted)
         inner = np.flatnonzero(counted & (above >= 0))
         return int(np.count_nonzero(self.end[inner] > self.end[above[inner]]))
