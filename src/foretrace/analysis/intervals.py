@@ -18,8 +18,10 @@ def union(start: I64, end: I64) -> tuple[I64, I64]:
     start, end = start[kept], end[kept]
     if not start.size:
         return start, end
-    order = np.argsort(start, kind="stable")
-    start, reach = start[order], np.maximum.accumulate(end[order])
+    if (start[1:] < start[:-1]).any():
+        order = np.argsort(start, kind="stable")
+        start, end = start[order], end[order]
+    reach = np.maximum.accumulate(end)
     fresh = np.ones(len(start), bool)
     fresh[1:] = start[1:] > reach[:-1]
     first = np.flatnonzero(fresh)

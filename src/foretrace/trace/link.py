@@ -184,10 +184,11 @@ def _ops(raw: RawTrace, rows: Rows, is_step: npt.NDArray[np.bool_]) -> tuple[Ops
     }
     row = columns["row"]
     timed = np.flatnonzero(rows.fault[row] == TimeFault.NONE)
-    parent = np.full(len(row), NONE, np.int64)
     woods = rows.forest(row[timed])
-    inner = woods.parents()
-    parent[timed] = np.append(timed, NONE)[inner]
+    parent = woods.parents()
+    if len(timed) < len(row):
+        inner, parent = parent, np.full(len(row), NONE, np.int64)
+        parent[timed] = np.append(timed, NONE)[inner]
     forward = _forward_ops(raw, rows, columns)
     return Ops(parent=parent, forward=forward, **columns), timed, woods
 

@@ -352,10 +352,12 @@ class Trace:
     @cached_property
     def span_ns(self) -> int:
         """From the earliest start to the latest end of the rows whose times are believed."""
-        good = self.rows.fault == TimeFault.NONE
+        rows = self.rows
+        good = rows.fault == TimeFault.NONE
         if not good.any():
             return 0
-        return int(self.rows.end[good].max() - self.rows.ts[good].min())
+        # Times that are not believed are 0, which all others come after.
+        return int(rows.end.max() - (rows.ts.min() if good.all() else rows.ts[good].min()))
 
     def count(self, *categories: Category) -> int:
         """How many rows have one of these categories."""

@@ -178,7 +178,7 @@ def forest_of_chosen(order: I64, thread: I32 | I64, start: I64, end: I64, chosen
 def forest_of_sorted(thread: I32 | I64, start: I64, end: I64, original: I64) -> Forest:
     """The forest of ranges that are in nesting order; ``original`` says which each of them is."""
     count = len(original)
-    firsts = np.concatenate(([0], np.flatnonzero(np.diff(thread)) + 1)) if count else np.zeros(0, np.int64)
+    firsts = np.append(0, np.flatnonzero(thread[1:] != thread[:-1]) + 1) if count else np.zeros(0, np.int64)
     lasts = np.append(firsts[1:], count)
     bounds = (
         {int(thread[low]): (int(low), int(high)) for low, high in zip(firsts, lasts, strict=False)} if count else {}
