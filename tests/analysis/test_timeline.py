@@ -72,6 +72,14 @@ def test_cold_takes_both_half_as_much_again_and_a_millisecond():
     assert not cold(1999).steps[0].cold
 
 
+def test_steps_without_device_work_do_not_make_a_working_one_cold():
+    build = Build().step(1, 0, 9000).kernel("k", ts=5000, dur=10, launched=5).kernel("k", ts=5020, dur=10, launched=20)
+    found = timeline(build.step(2, 9000, 50).load())
+    assert [step.cold for step in found.steps] == [False, False]
+    assert found.per_step.steps == 2
+    assert (found.per_step.kernels.min, found.per_step.kernels.max) == (0, 2)
+
+
 def test_a_cold_step_is_named_only_when_over_half_as_much_again():
     build = Build()
     for at, (start, width) in enumerate([(0, 6000), (6000, 4000), (10000, 4000)]):

@@ -22,6 +22,8 @@ from foretrace.trace.model import TimeFault
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from foretrace.trace.model import Trace
 
 __all__ = ["CPU_BOUND", "DEVICE_BOUND", "Count", "PerStep", "Spread", "Step", "Timeline", "timeline"]
@@ -230,7 +232,7 @@ def timeline(trace: Trace) -> Timeline:
     low = np.searchsorted(ranked, np.arange(number), side="left")
     high = np.searchsorted(ranked, np.arange(number), side="right")
     widths = trace.steps.end - trace.steps.ts
-    cold = number > 1 and _is_cold([int(width) for width in widths])
+    cold = number > 1 and _is_cold([int(width) for width in widths], high > low)
     steps = [
         _step(trace, order[low[at] : high[at]], trace.step_names[at], int(widths[at]), cold=cold and at == 0)
         for at in range(number)
@@ -246,8 +248,11 @@ def _host_span(trace: Trace) -> int:
     return int(trace.rows.end[host].max() - trace.rows.ts[host].min()) if host.size else 0
 
 
-def _is_cold(widths: list[int]) -> bool:
-    others = _median(widths[1:])
+def _is_cold(widths: list[int], works: npt.NDArray[np.bool_]) -> bool:
+    """Whether the first step is cold; steps without device activity are no measure of one that has some."""
+    others = _median([width for width, work in zip(widths[1:], works[1:], strict=True) if work or not works[0]])
+    if not others:
+        return False
     return widths[0] > _COLD_RATIO * others and widths[0] - others >= _COLD_NS
 
 
