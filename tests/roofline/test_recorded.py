@@ -92,6 +92,17 @@ def test_tensor_cores_under_float32_have_the_tf32_peak():
     assert floor("x_fp32_matmul") > 5 * floor("x_tf32_matmul")
 
 
+def test_a_float32_product_under_autocast_is_one_of_the_format_it_ran_in():
+    build = Build().gpu("Tesla T4", computeMajor=7, computeMinor=5).step(1, 0, 100)
+    build.op("aten::linear", 10, 20, dims=[[512, 784], [2048, 784], []], types=["float", "float", ""])
+    (row,) = trace_roofline(
+        build.kernel("turing_fp16_s1688gemm_fp16_256x128_ldg8_f2f_tn", ts=50, dur=180, launched=12).load()
+    ).ops
+    flops, moved = 2 * 512 * 784 * 2048, 2 * (512 * 784 + 2048 * 784 + 512 * 2048)
+    assert (row.bound.flops, row.bound.bytes, row.bound.bound) == (flops, moved, "compute")
+    assert row.bound.floor_ns == pytest.approx(flops / 65e12 * 1e9)
+
+
 def test_without_shapes_nothing_is_known():
     found = roof("p3_naive_noshapes")
     assert found.ops == []

@@ -90,6 +90,8 @@ def print_roofline(out: Console, found: TraceRoofline, *, limit: int | None = _R
     print_grid(out, columns[:kept], [_cells(op)[:kept] for op in shown])
     if len(found.ops) > len(shown):
         out.print(Text(f" and {count_text(len(found.ops) - len(shown), 'more row')}", style="dim"))
+    if any(op.bound.bound == "memory" and (op.bound.share_of_peak or 0) > 1 for op in shown):
+        print_note(out, "Above 100 %: its tensors were still in the L2 cache, which is faster than the memory.")
     step = found.per_step
     if step.over_floor is not None:
         scale = time_scale(step.judged_ns.median)

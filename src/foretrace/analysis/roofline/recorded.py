@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from foretrace.analysis.dispatch.call import recorded_dtype
 from foretrace.analysis.operators import device_times
 from foretrace.analysis.roofline.bound import Bound, bound_of, floor_ns
 from foretrace.analysis.roofline.catalog import known, op_work
@@ -25,7 +26,7 @@ from foretrace.names.dtypes import first_cpp_dtype
 from foretrace.names.peaks import peaks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from foretrace.names.peaks import Peaks
     from foretrace.trace.model import Trace
@@ -34,6 +35,7 @@ __all__ = ["OpRoof", "StepRoof", "TraceRoofline", "peaks_json", "trace_roofline"
 
 # Copies over the bus to the host, whose rate is not the device's.
 _HOST_COPY: Final = re.compile(r"(?:Memcpy|memcpy).*(?:HtoD|DtoH|PtoP|Host)")
+_NARROW: Final = ("fp16", "bf16")
 _OPAQUE: Final = re.compile(r"OpaqueType<(\d+)u?>")
 
 
@@ -211,15 +213,25 @@ class _Judged:
         if any(_HOST_COPY.match(name) for name in kernels):
             return None
         given = op_inputs(self.trace, op)
-        if given["dims"] is None:
+        dims, types = given["dims"], given["types"]
+        if dims is None:
             return None
-        listed = any(kind in ("TensorList", "GenericList") for kind in given["types"] or ())
+        listed = any(kind in ("TensorList", "GenericList") for kind in types or ())
         dtype = _listed(kernels) if listed else ""
-        work = op_work(
-            self.trace.op_name(op),
-            Inputs.of(given["dims"], given["types"], given["strides"], given["concrete"], dtype),
-        )
-        return None if work is None else _refined(work, kernels)
+        name = self.trace.op_name(op)
+
+        def work_of(kinds: Sequence[Any] | None) -> Work | None:
+            return op_work(name, Inputs.of(dims, kinds, given["strides"], given["concrete"], dtype))
+
+        work = work_of(types)
+        ran = _product_dtype(kernels) if work is not None and (MATRIX, "fp32") in work.flops else None
+        if work is None or ran is None:
+            return work
+        if ran in _NARROW and types:
+            # Autocast: the op makes narrow copies, or finds those of an earlier call, so that it need read no others.
+            return work_of([ran if recorded_dtype(kind) == "fp32" else kind for kind in types])
+        flops = {place: number for place, number in work.flops.items() if place != (MATRIX, "fp32")}
+        return Work({**flops, (MATRIX, "tf32"): work.flops[MATRIX, "fp32"]}, work.bytes, work.count)
 
 
 def _listed(kernels: Iterable[str]) -> str:
@@ -234,13 +246,12 @@ def _listed(kernels: Iterable[str]) -> str:
     return ""
 
 
-def _refined(work: Work, kernels: Iterable[str]) -> Work:
-    """float32 products that ran on tensor cores went through tf32, which has another peak."""
-    count = work.flops.get((MATRIX, "fp32"))
-    if not count or not any(decode(name).unit == "tensor_core" for name in kernels):
-        return work
-    flops = {place: number for place, number in work.flops.items() if place != (MATRIX, "fp32")}
-    return Work({**flops, (MATRIX, "tf32"): count}, work.bytes, work.count)
+def _product_dtype(kernels: Iterable[str]) -> str | None:
+    """What float32 products of these kernels were made of on tensor cores, fp16, bf16 or tf32; None if on none."""
+    read = {found.input_dtype for name in kernels if (found := decode(name)).unit == "tensor_core"}
+    if not read:
+        return None
+    return next((dtype for dtype in _NARROW if read == {dtype}), "tf32")
 
 
 def _steps(trace: Trace, judged: _Judged, peaks: Peaks | None) -> StepRoof:
