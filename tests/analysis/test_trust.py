@@ -246,6 +246,20 @@ def test_overlap_on_one_stream_counts_and_is_said_to_be_hidden():
     assert found.counts["kernels"] == 4
 
 
+@pytest.mark.parametrize(
+    ("card", "start", "why"),
+    [
+        ({}, 505, "dependent launches do that, and clocks"),
+        ({"name": "NVIDIA A100", "computeMajor": 8}, 505, "clocks do that"),
+        ({"name": "AMD Instinct MI300X", "computeMajor": 9, "computeMinor": 4}, 505, "clocks do that"),
+        ({}, 506, "none by more than the microsecond to which times are cut"),
+    ],
+)
+def test_the_reason_for_an_overlap_is_one_that_the_card_and_the_file_allow(card, start, why):
+    build = Build().gpu(**card).kernel("A", ts=503, dur=4, launched=450).kernel("B", ts=start, dur=2, launched=460)
+    assert f"; {why})" in header(build)["stream-overlap"].text
+
+
 def test_overlap_on_two_streams_is_no_doubt():
     build = (
         clean().kernel("A", ts=503.5, dur=9, launched=110, stream=8).kernel("B", ts=505, dur=9, launched=111, stream=9)

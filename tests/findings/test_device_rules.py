@@ -114,6 +114,17 @@ def test_a_kernel_that_viewers_hide_is_noted():
     assert finding.severity == "note"
 
 
+def test_what_viewers_hide_is_counted_by_the_step():
+    build = Build()
+    for step in (1, 2):
+        build.step(step, 1000 * step, 500)
+        build.kernel("a", 1000 * step + 50, 10, launched=1000 * step + 1)
+        build.kernel("b", 1000 * step + 55, 10, launched=1000 * step + 20)
+    finding = one(build.load(), "FT403")
+    assert finding.title == "2 activities on 1 stream hidden by viewers"
+    assert finding.count == 1
+
+
 def test_activities_that_touch_or_run_on_two_streams_hide_nothing():
     assert not found(Build().kernel("a", 3, 2).kernel("b", 5, 2).kernel("c", 5, 2, stream=9).load(), "FT403")
     assert not_asked(Build().op("a", 0, 1).load(), "FT403") == "the file holds no device activity"

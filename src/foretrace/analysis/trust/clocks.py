@@ -32,6 +32,7 @@ __all__ = [
 _OVERRUN_LENGTHS: Final = 20
 _OVERRUN_NS: Final = 100_000
 _SHORT_NS: Final = 1_000
+_HOPPER: Final = 9
 
 
 def zero_times(trace: Trace, _steps: Timeline) -> Doubt | None:
@@ -78,11 +79,12 @@ def absurd_times(trace: Trace, _steps: Timeline) -> Doubt | None:
 def stream_overlap(trace: Trace, _steps: Timeline) -> Doubt | None:
     """Activity that begins before the previous one on its stream has ended."""
     acts = trace.activities
-    hidden, time = [], 0
+    hidden, time, longest = [], 0, 0
     for members in trace.activities.streams:
         late, length = overlaps(acts.ts[members], acts.end[members])
         hidden.append(members[late])
         time += int(length.sum())
+        longest = max(longest, int(length.max(initial=0)))
     found = np.concatenate(hidden) if hidden else np.zeros(0, np.int64)
     if not found.size:
         return None
@@ -92,9 +94,22 @@ def stream_overlap(trace: Trace, _steps: Timeline) -> Doubt | None:
         len(found),
         time,
         f"{kinds_text(trace, found)} {verb} before the previous activity on {whose} stream has ended "
-        f"({time_text(time)} in all; dependent launches do that, and clocks). Trace viewers hide them; here they "
+        f"({time_text(time)} in all; {_why_overlapping(trace, longest)}). Trace viewers hide them; here they "
         "count. Device time counts the overlap twice, busy once.",
     )
+
+
+def _why_overlapping(trace: Trace, longest_ns: int) -> str:
+    """What lets activities of one stream overlap."""
+    if not trace.raw.fractions and longest_ns <= _SHORT_NS:
+        return "none by more than the microsecond to which times are cut"
+    capable = [device.compute_capability or "" for device in trace.devices]
+    # Programmatic dependent launch came with compute capability 9.0; AMD devices have nothing of the kind.
+    old = capable and all(
+        text.partition(".")[0].isdigit() and int(text.partition(".")[0]) < _HOPPER for text in capable
+    )
+    amd = any("AMD" in device.name for device in trace.devices)
+    return "clocks do that" if old or amd else "dependent launches do that, and clocks"
 
 
 def overrun(trace: Trace, _steps: Timeline) -> Doubt | None:

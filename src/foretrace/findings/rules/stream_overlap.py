@@ -61,7 +61,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     shown = linked if linked.size else late_ones
     yield RULE.finding(
         f"{count_text(len(late_ones), 'activity', 'activities')} on {count_text(streams, 'stream')} hidden by viewers",
-        count=len(late_ones),
+        count=facts.per_step(len(late_ones)),
         at_stake_ns=0,
         confidence=Confidence.CERTAIN,
         evidence=facts.evidence_of(shown),
