@@ -283,6 +283,7 @@ KNOWN = {
         "cuda_core",
         {"op": "triu"},
     ),
+    "per_channel_cast_and_transpose(float*)": ("unknown", "cast", "cuda_core", {}),
     "triton_tem_fused_flex_attention_0": ("Inductor Triton", "attention_forward", "tensor_core", {}),
     "triton_tem_fused_addmm_6_0d1d2d3d": ("Inductor Triton", "gemm", "tensor_core", {"input_dtype": None}),
     "triton_red_fused_add_native_layer_norm_5_0d1d2d3d4d5d6d7d8de9de": (

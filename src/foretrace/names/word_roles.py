@@ -110,6 +110,14 @@ _ROLES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             *("=linear=", "linear_kernel", "spmm", "csrmm", "tinygemm", "tensordot"),
         ),
     ),
+    # What changes the format while it moves is more than a copy.
+    (
+        "cast",
+        (
+            *("cast_and_transpose", "cast_transpose", "transpose_and_cast", "transpose_cast"),
+            *("quantize_transpose", "quant_transpose", "transpose_quant"),
+        ),
+    ),
     (
         "copy",
         ("im2col", "im2d2col", "col2im", "nchwtonhwc", "nhwctonchw", "paddingkernel", "foldednhwc", "transpose"),

@@ -128,7 +128,11 @@ def print_recorded(out: Console, title: str, rows: Sequence[RecordedCall], *, li
     for row in shown:
         out.print()
         what = call_text(row.call) if row.call else plain(row.name)
-        times = f"{count_text(row.count, 'call')} · {time_text(row.device_time_ns)} on the device"
+        times = count_text(row.count, "call") + (
+            f" · {time_text(row.device_time_ns)} on the device"
+            if row.device_time_ns
+            else " · no device activity of theirs in the file: captured into a graph, or not recorded"
+        )
         _paragraph(out, what, style="bold")
         _paragraph(out, times, style="dim")
         _paragraph(out, row.text)
