@@ -1,7 +1,7 @@
 """Over every trace at hand: no rule fails, evidence is in the file, and the terminal shows a handful."""
 
 import pytest
-from asking import holds_up
+from asking import found, holds_up
 
 from build import SHARED
 from foretrace.errors import TraceFormatError
@@ -26,3 +26,17 @@ def test_no_rule_fails_and_every_finding_holds_up(path):
     assert stakes == sorted(stakes, reverse=True)
     asked = {item.code for item in result.not_applicable}
     assert not asked & {finding.code for finding in result.findings}
+
+
+def of(name, code):
+    """What one rule finds in one of them."""
+    path = next((path for path in FILES if path.name.startswith(f"{name}.json")), None)
+    if path is None:
+        pytest.skip(f"{name} is not on this machine")
+    return found(load_trace(path), code)
+
+
+def test_an_encoder_with_position_biases_is_not_told_to_be_causal():
+    (finding,) = of("R012", "FT104")
+    assert "is_causal" not in finding.change
+    assert "attn_mask=bias, scale=1.0)" in finding.change

@@ -18,13 +18,15 @@ their place, compare the outputs, and profile again: one attention kernel should
 
 ## What usually helps
 
-`torch.nn.functional.scaled_dot_product_attention`, with `is_causal=True` rather than a mask where the mask is causal;
-in Hugging Face models `attn_implementation="sdpa"`. FlexAttention (compiled) where the scores are changed in a way
-that SDPA has no argument for.
+`torch.nn.functional.scaled_dot_product_attention`, with `is_causal=True` rather than a mask where the mask is causal,
+`attn_mask=bias` where something is added to the scores, and `scale=1.0` where nothing scales them (the default is one
+over the root of the head size); in Hugging Face models that have an SDPA version `attn_implementation="sdpa"`.
+FlexAttention (compiled) where the scores are changed in a way that SDPA has no argument for.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -32,6 +34,7 @@ import numpy as np
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.rules.hidden_copy import hidden_copies
+from foretrace.findings.score_ops import ScoreOps, score_ops
 from foretrace.trace.distinct import both, without
 from foretrace.units import bytes_text, count_text, time_text
 
@@ -44,10 +47,11 @@ if TYPE_CHECKING:
 
 RULE = Rule(code="FT104", name="unfused-attention", needs=Needs.OPS | Needs.LAUNCHES, since="0.1")
 
-_CHANGE: Final = """\
-one call that never writes the scores:
-    out = F.scaled_dot_product_attention(q, k, v, is_causal=True)  # attn_mask=mask where the mask is not causal
-in Hugging Face models: from_pretrained(..., attn_implementation="sdpa")"""
+_OPENING: Final = "one call that never writes the scores:"
+_CLOSING: Final = 'in Hugging Face models that have an SDPA version: from_pretrained(..., attn_implementation="sdpa")'
+_SCALE: Final = "SDPA scales by 1/sqrt(head size) unless it is given scale=...: give it the model's own factor"
+_SHOWN: Final = 3
+_NOT_ARGUMENTS: Final = ScoreOps.SCALED | ScoreOps.FACTOR_UNKNOWN
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -71,7 +75,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         evidence=facts.evidence_of_ops(np.stack([unfused.first, unfused.softmax, unfused.second], axis=1).reshape(-1)),
         text=_text(facts, inside, between, copies, largest) + facts.backward_text(unfused.backward),
-        change=_CHANGE,
+        change=_change(score_ops(facts)),
         because=_because(facts),
     )
 
@@ -108,3 +112,41 @@ def _text(facts: Facts, inside: I64, between: I64, copies: I64, largest: Scores 
         f"The scores are {largest.matrices:,} matrices (batch times heads) of {largest.query_length:,} x "
         f"{largest.key_length:,} in {dtype}, {bytes_text(largest.bytes)}, written and read again on the way."
     )
+
+
+def _change(calls: list[ScoreOps]) -> str:
+    """One call of SDPA for each way in which the scores are treated here, the most frequent first."""
+    ways = Counter(_arguments(some) for some in calls).most_common()
+    lines = [_OPENING]
+    for (given, note), number in ways[:_SHOWN]:
+        notes = [f"{number:,} of {len(calls):,} calls"] if len(ways) > 1 else []
+        comment = "; ".join([*notes, note] if note else notes)
+        call = f"    out = F.scaled_dot_product_attention({', '.join(('q', 'k', 'v', *given))})"
+        lines.append(f"{call}  # {comment}" if comment else call)
+    if any(not some & ScoreOps.SCALED and some & ScoreOps.FACTOR_UNKNOWN for some in calls):
+        lines.append(_SCALE)
+    return "\n".join([*lines, _CLOSING])
+
+
+def _arguments(some: ScoreOps) -> tuple[tuple[str, ...], str]:
+    """What SDPA needs besides Q, K and V to compute the same, and a comment on it."""
+    given, note = _masking(some)
+    if some & _NOT_ARGUMENTS:
+        return given, note
+    unscaled = "nothing scales the scores here"
+    return (*given, "scale=1.0"), f"{note}; {unscaled}" if note else unscaled
+
+
+def _masking(some: ScoreOps) -> tuple[tuple[str, ...], str]:
+    hidden, like_causal = some & (ScoreOps.FILLED | ScoreOps.KEPT), some & ScoreOps.ONE_PLANE
+    # SDPA's mask is true where a score counts, that of `masked_fill` where it does not.
+    mask, out = ("~mask", "mask") if some & ScoreOps.FILLED else ("mask", "~mask")
+    if some & ScoreOps.BIAS and hidden:
+        return (f'attn_mask=bias.masked_fill({out}, float("-inf"))',), ""
+    if some & ScoreOps.BIAS:
+        if like_causal and some & ScoreOps.TRIANGLE:
+            return ("is_causal=True",), "attn_mask=bias where what is added is not the causal mask alone"
+        return ("attn_mask=bias",), "is_causal=True instead where bias is the causal mask alone" if like_causal else ""
+    if hidden and like_causal:
+        return ("is_causal=True",), f"attn_mask={mask} where the mask is not the causal one"
+    return ((f"attn_mask={mask}",), "") if hidden else ((), "")
