@@ -28,6 +28,15 @@ def test_a_difference_alone_is_no_failure(capsys):
     assert "all of it is the copy." in out.replace("\n ", " ")
 
 
+def test_what_came_is_shown_beside_what_went_though_it_costs_less(capsys):
+    _, out, _ = run(capsys, OWN / "p3_sdpa_math.json.gz", OWN / "p3_sdpa_flash.json.gz")
+    new = [line for line in out.splitlines() if line.startswith(" new")]
+    assert "flash attention forward" in new[0]
+    assert new[0].endswith("+92.4 us")
+    (rest,) = [line for line in out.splitlines() if "more such changes" in line]
+    assert rest.strip() == "and 9 more such changes (--all), -0.220 ms together"
+
+
 @pytest.mark.parametrize(
     ("after", "fail_on", "code"),
     [

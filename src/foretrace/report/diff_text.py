@@ -153,12 +153,23 @@ def _counts(out: Console, found: Difference) -> None:
 
 
 def _activities(out: Console, changes: Sequence[Change], limit: int | None) -> None:
-    shown = changes if limit is None else changes[:limit]
+    shown = changes if limit is None else _both_ways(changes, limit)
     for change in shown:
         _head(out, change.change, plain(change_text(change)), _cost(change))
         for line in change_details(change):
             _under(out, plain(line))
-    _rest(out, changes[len(shown) :], "more such change")
+    taken = set(map(id, shown))
+    _rest(out, [change for change in changes if id(change) not in taken], "more such change")
+
+
+def _both_ways(changes: Sequence[Change], limit: int) -> Sequence[Change]:
+    """The first few; what came for what went is among them, though it may cost less than each."""
+    shown, rest = list(changes[:limit]), changes[limit:]
+    for sign in (1, -1):
+        first = next((change for change in rest if change.time_ns * sign > 0), None)
+        if first is not None and not any(change.time_ns * sign > 0 for change in shown):
+            shown[-1] = first
+    return shown
 
 
 def _cost(change: Change) -> str:
@@ -237,10 +248,11 @@ def _under(out: Console, text: str) -> None:
 def _rest(out: Console, changes: Sequence[Change], noun: str, plural: str | None = None) -> None:
     if not changes:
         return
-    cost = sum(change.time_ns for change in changes)
     words = f"and {len(changes)} {noun if len(changes) == 1 else plural or noun + 's'} (--all)"
-    if cost:
-        words += f", {'+' if cost > 0 else '-'}{time_text(abs(cost))} together"
+    costs = [sum(max(sign * change.time_ns, 0) for change in changes) for sign in (-1, 1)]
+    sums = [f"{sign}{time_text(cost)}" for sign, cost in zip("-+", costs, strict=True) if cost]
+    if sums:
+        words += f", {' and '.join(sums)} together"
     out.print(Text(" " * _INDENT + words, style="dim"), soft_wrap=True)
 
 

@@ -87,6 +87,13 @@ def print_roofline(out: Console, found: TraceRoofline, *, limit: int | None = _R
     ]
     kept = len(columns) if out.width >= _ROOMY else len(columns) - 1
     out.print()
+    if not shown:
+        print_note(
+            out,
+            "Roofline: no op has a floor. That takes ops with recorded shapes (record_shapes=True) whose work is known"
+            " and whose launches are in the file.",
+        )
+        return
     print_grid(out, columns[:kept], [_cells(op)[:kept] for op in shown])
     if len(found.ops) > len(shown):
         out.print(Text(f" and {count_text(len(found.ops) - len(shown), 'more row')}", style="dim"))
