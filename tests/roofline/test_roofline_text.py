@@ -37,6 +37,18 @@ def test_the_row_says_time_floor_and_how_far(monkeypatch):
     assert "NVIDIA H200 Tensor Core GPU datasheet" in " ".join(text.split())
 
 
+def test_without_a_row_it_says_what_one_takes(monkeypatch):
+    text = shown(load_trace(OWN / "p3_naive_noshapes.json.gz"), monkeypatch)
+    assert "record_shapes=True" in text
+    assert "a call" not in text
+
+
+def test_more_than_the_peak_is_put_down_to_the_cache(monkeypatch):
+    build = Build().gpu().step(1, 0, 100).op("aten::relu", 10, 20, dims=[[16, 128, 2048]], types=["float"])
+    text = shown(build.kernel("relu_kernel", ts=50, dur=4, launched=12).load(), monkeypatch)
+    assert "still in the L2 cache" in text
+
+
 def test_names_from_the_file_are_made_safe(monkeypatch):
     hostile = {"id": 0, "name": "Card\x1b[31m", "computeMajor": 9, "computeMinor": 0}
     build = Build(deviceProperties=[hostile]).step(1, 0, 100)
