@@ -187,6 +187,46 @@ def test_a_kernel_that_runs_longer_beside_a_collective():
     assert not found(build.load(), "FT402")
 
 
+def beside_and_alone(beside, alone, blocks=132):
+    """Kernels without an op, alike by name: some beside a collective, some alone, each under an annotation."""
+    build = Build().gpu().step(1, 0, 50_000)
+    spots = [(name, length, True) for name, length in beside] + [(name, length, False) for name, length in alone]
+    for number, (name, length, shared) in enumerate(spots):
+        host, start = 10 + number * 40, 1000 + number * 3000
+        build.annotation(name, host, 30).kernel(GEMM, start, length, launched=host + 2, grid=[blocks, 1, 1])
+        if shared:
+            build.kernel(COLLECTIVES[1], start - 10, length + 20, launched=host + 12, stream=20)
+    return build.load()
+
+
+SAME = [("mlp", length) for length in (100, 102, 98)]
+SLOWED = [("mlp", length) for length in (200, 210)]
+
+
+def test_without_an_op_the_annotation_and_steady_times_show_that_the_work_is_the_same():
+    finding = one(beside_and_alone(SLOWED, SAME), "FT405")
+    assert (finding.count, finding.at_stake_ns) == (2, 210_000)
+
+
+def test_a_grid_that_follows_the_work_needs_no_more_than_one_alone():
+    assert one(beside_and_alone(SLOWED[:1], SAME[:1], blocks=4096), "FT405").at_stake_ns == 100_000
+    assert not found(beside_and_alone(SLOWED[:1], SAME[:1], blocks=112), "FT405")
+
+
+@pytest.mark.parametrize(
+    ("beside", "alone"),
+    [
+        (SLOWED, [("attention", length) for _, length in SAME]),
+        (SLOWED, [("mlp", 70), ("mlp", 136), ("mlp", 1517)]),
+        (SLOWED, SAME[:2]),
+        ([("mlp", 115), ("mlp", 930), ("mlp", 935)], SAME),
+    ],
+    ids=["another annotation", "times of several sizes", "too few alone", "several sizes beside"],
+)
+def test_a_persistent_kernel_at_other_sizes_is_no_contention(beside, alone):
+    assert not found(beside_and_alone(beside, alone), "FT405")
+
+
 def test_without_overlap_there_is_no_contention():
     trace = steps(
         lambda step: (step.leaf("aten::mm", GEMM, 300), step.leaf("c10d::allreduce_", COLLECTIVES[0], 100))

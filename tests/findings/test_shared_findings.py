@@ -40,3 +40,7 @@ def test_an_encoder_with_position_biases_is_not_told_to_be_causal():
     (finding,) = of("R012", "FT104")
     assert "is_causal" not in finding.change
     assert "attn_mask=bias, scale=1.0)" in finding.change
+
+
+def test_grouped_products_of_several_sizes_are_no_contention():
+    assert not of("R025", "FT405")

@@ -281,6 +281,18 @@ class CountedTrace:
         result[held[place >= 0]] = op_of(place[place >= 0])
         return result
 
+    def annotation_names(self, rows: I64) -> I64:
+        """For each row of the host, the name of the innermost annotation around it that is no step, or -1."""
+        trace, woods = self.trace, self.trace.host_forest
+        wanted = np.zeros(len(trace.rows), bool)
+        wanted[trace.rows_of(Category.ANNOTATION)] = True
+        wanted[trace.steps.row] = False
+        held = np.flatnonzero(trace.host_place[rows] >= 0)
+        place = woods.climb_from(trace.host_place[rows[held]], lambda at: wanted[trace.host_order[at]])
+        result = np.full(len(rows), NONE, np.int64)
+        result[held[place >= 0]] = trace.rows.name[trace.host_order[place[place >= 0]]]
+        return result
+
     def path(self, row: int) -> tuple[str, ...]:
         """Names of the annotations and ops around a row, outermost first."""
         trace, woods, found = self.trace, self.trace.host_forest, []

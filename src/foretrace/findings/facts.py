@@ -163,6 +163,7 @@ class Facts(CountedTrace):
     def alike(self, activities: I64) -> I64:
         """A key for each counted activity: equal for equal name, grid, thread, op, op above and input shapes.
 
+        Without an op it is the annotation around the launch that has to be equal.
         The columns are mixed into one number; two that differ get the same one by chance alone.
         """
         return self._alike[np.searchsorted(self.counted, activities)]
@@ -181,6 +182,8 @@ class Facts(CountedTrace):
             key = key * _MIXER ^ known
         for column in (acts.grid[counted, 0], acts.grid[counted, 1], self.trace.rows.thread[acts.launch[counted]]):
             key = key * _MIXER ^ column
+        bare = np.flatnonzero(~held)
+        key[bare] = key[bare] * _MIXER ^ self.annotation_names(acts.launch[counted[bare]])
         return key
 
     @cached_property

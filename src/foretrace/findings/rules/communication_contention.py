@@ -2,8 +2,10 @@
 
 ## What it looks for
 
-Kernels alike in name, op and input shapes that run both alone and beside a collective, where the median beside it is
-at least 1.2 times that alone.
+Kernels alike in name, op (without one: annotation) and input shapes that run both alone and beside a collective, where
+the median beside it is at least 1.2 times that alone. Where shapes were not recorded, those alone must take nearly the
+same time; and there must be three of them where the grid is no larger than the device or a multiple of it: a persistent
+kernel has one grid at any size.
 
 ## Why it matters
 
@@ -29,6 +31,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.raw import MISSING32
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -43,6 +46,11 @@ _RATIO: Final = 1.2
 # Shorter kernels vary by themselves.
 _SHORTEST_NS: Final = 20_000
 _SHARE: Final = 0.01
+# Where neither shapes nor the grid tell the size: how many alone prove that all do the same. And how far times of the
+# same work lie apart.
+_ALONE: Final = 3
+_ALONE_SPREAD: Final = 1.2
+_BESIDE_SPREAD: Final = 2.0
 _CHANGE: Final = "give the collective fewer blocks: NCCL_MAX_CTAS=8 (or NCCL_MAX_NCHANNELS), and compare both times"
 
 
@@ -59,12 +67,35 @@ def check(trace: Trace) -> Iterator[Finding]:
     for key in by_key.keys() & usual_by_key.keys():
         some, others = by_key[key], usual_by_key[key]
         median, usual = (float(np.median(trace.activities.dur[members])) for members in (some, others))
-        if usual >= _SHORTEST_NS and median >= _RATIO * usual:
+        if usual >= _SHORTEST_NS and median >= _RATIO * usual and _same_work(facts, some, others):
             excess = np.maximum(0, trace.activities.dur[some] - usual).sum()
             slowed.append((float(excess), np.sort(some), np.sort(others)))
     total = sum(excess for excess, _, _ in slowed)
     if slowed and total >= _SHARE * facts.step_device_ns * facts.steps:
         yield _finding(facts, total, sorted(slowed, key=lambda item: (-item[0], int(item[1][0]))))
+
+
+def _same_work(facts: Facts, some: I64, others: I64) -> bool:
+    """Whether launches that are alike do the same: their shapes say so, or else their times."""
+    acts = facts.trace.activities
+    owner = int(acts.owner[some[0]])
+    if owner >= 0 and facts.trace.ops.dims[owner] != MISSING32:
+        return True
+    beside, alone = acts.dur[some], acts.dur[others]
+    return bool(
+        (len(alone) >= _ALONE or not _may_be_persistent(facts, int(some[0])))
+        and alone.max() <= _ALONE_SPREAD * alone.min()
+        and beside.max() <= _BESIDE_SPREAD * beside.min()
+    )
+
+
+def _may_be_persistent(facts: Facts, activity: int) -> bool:
+    """Whether the grid is that of the device, rather than of the work."""
+    grid = facts.trace.activities.grid[activity]
+    if (grid <= 0).any():
+        return False
+    blocks, sms = int(grid.prod()), facts.device.sms if facts.device is not None else None
+    return sms is None or blocks <= sms or blocks % sms == 0
 
 
 def _by_key(facts: Facts, activities: I64) -> dict[int, I64]:
