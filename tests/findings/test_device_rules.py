@@ -166,6 +166,61 @@ def test_overlapped_and_exposed_communication_are_apart():
     assert "not the time of the transfer" in finding.text
 
 
+def communicating(*origins, backward=False):
+    """Collectives with nothing beside them, as (kernel, time, ops and annotations around it, outermost first)."""
+    build = Build().step(1, 0, 9000)
+    if backward:
+        build.op("autograd::engine::evaluate_function: MmBackward0", 5, 2)
+    for number, (name, length, *around) in enumerate(origins):
+        host = 10 + number * 100
+        for depth, above in enumerate(around):
+            add = build.annotation if above.startswith(("nccl:", "dispatch")) else build.op
+            add(above, host + depth, 80 - 2 * depth)
+        build.kernel(name, 1000 + number * 1000, length, launched=host + 20)
+    return one(build.load(), "FT404")
+
+
+ALL_REDUCE, SEND_RECEIVE = COLLECTIVES[1:3]
+HOOK = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
+DISPATCH = "void deep_ep::internode::dispatch<false, 8, true, 8>(int4*, float*, long*)"
+
+
+@pytest.mark.parametrize(
+    ("origins", "backward", "said", "unsaid"),
+    [
+        ([(ALL_REDUCE, 100, HOOK, "c10d::allreduce_", "nccl:all_reduce")], True, "bucket_cap_mb=100", "no backward"),
+        ([(ALL_REDUCE, 100, "c10d::allreduce_")], True, "tensor parallel", "bucket_cap_mb="),
+        ([(COLLECTIVES[4], 100, "vllm::all_reduce", "symm_mem::multimem_all_reduce_")], False, "no backward", "bucket"),
+        ([(SEND_RECEIVE, 100, "c10d::alltoall_base_", "nccl:all_to_all")], True, "all-to-alls: even out", "bucket"),
+        ([(SEND_RECEIVE, 100, "c10d::send")], True, "in a pipeline", "all-to-all"),
+        ([(DISPATCH, 100, "dispatch(F)")], True, "all-to-alls: even out", "bucket"),
+        # Old NCCL's name of a kernel that ran several collectives.
+        ([(SEND_RECEIVE, 100, HOOK, "c10d::allreduce_")], True, "bucket_cap_mb=100", "all-to-all"),
+        ([(COLLECTIVES[1].replace("AllReduce", "AllGather"), 100)], True, "backward_prefetch", "bucket"),
+    ],
+)
+def test_what_hides_communication_depends_on_the_collective(origins, backward, said, unsaid):
+    change = communicating(*origins, backward=backward).change
+    assert said in change
+    assert unsaid not in change
+
+
+def test_each_kind_that_takes_a_good_part_is_told_what_hides_it():
+    origins = [
+        (SEND_RECEIVE, 600, "nccl:all_to_all"),
+        (ALL_REDUCE, 300, HOOK, "nccl:all_reduce"),
+        (SEND_RECEIVE, 100, "c10d::send"),
+    ]
+    finding = communicating(*origins, backward=True)
+    assert [line.partition(":")[0] for line in finding.change.splitlines() if line[0] != " "][::2] == [
+        "all-to-alls",
+        "gradients",
+    ]
+    assert finding.text.endswith(
+        " Of what nothing hides 60 % is all-to-alls, 30 % is all-reduces of gradients, 10 % is sends and receives."
+    )
+
+
 # FT405
 
 
@@ -187,7 +242,7 @@ def test_a_kernel_that_runs_longer_beside_a_collective():
     assert not found(build.load(), "FT402")
 
 
-def beside_and_alone(beside, alone, blocks=132):
+def beside_and_alone(beside, alone, blocks=132, collective=COLLECTIVES[1]):
     """Kernels without an op, alike by name: some beside a collective, some alone, each under an annotation."""
     build = Build().gpu().step(1, 0, 50_000)
     spots = [(name, length, True) for name, length in beside] + [(name, length, False) for name, length in alone]
@@ -195,7 +250,7 @@ def beside_and_alone(beside, alone, blocks=132):
         host, start = 10 + number * 40, 1000 + number * 3000
         build.annotation(name, host, 30).kernel(GEMM, start, length, launched=host + 2, grid=[blocks, 1, 1])
         if shared:
-            build.kernel(COLLECTIVES[1], start - 10, length + 20, launched=host + 12, stream=20)
+            build.kernel(collective, start - 10, length + 20, launched=host + 12, stream=20)
     return build.load()
 
 
@@ -225,6 +280,15 @@ def test_a_grid_that_follows_the_work_needs_no_more_than_one_alone():
 )
 def test_a_persistent_kernel_at_other_sizes_is_no_contention(beside, alone):
     assert not found(beside_and_alone(beside, alone), "FT405")
+
+
+@pytest.mark.parametrize(
+    ("collective", "said"),
+    [(DISPATCH, "set_num_sms"), (COLLECTIVES[4], "where its library has a setting"), (COLLECTIVES[2], "NCCL_MAX_CTAS")],
+    ids=["DeepEP", "symmetric memory", "NCCL"],
+)
+def test_the_setting_is_that_of_the_library(collective, said):
+    assert said in one(beside_and_alone(SLOWED, SAME, collective=collective), "FT405").change
 
 
 def test_without_overlap_there_is_no_contention():

@@ -44,3 +44,27 @@ def test_an_encoder_with_position_biases_is_not_told_to_be_causal():
 
 def test_grouped_products_of_several_sizes_are_no_contention():
     assert not of("R025", "FT405")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "stake_ms"),
+    [
+        ("R040", "make tensors on the device", 590),
+        ("R042", "let the loader work ahead", 38),
+        ("R043", "let the loader work ahead", 20),
+        ("R021", "run a few steps before the recording", 140),
+        ("R010", "record later", 55),
+        ("R054", "take out the waits between the launches first", 862),
+        ("R013", "replay the launches as a HIP graph", 5),
+    ],
+)
+def test_what_the_device_waits_for_is_what_the_host_does_meanwhile(name, change, stake_ms):
+    (finding,) = of(name, "FT201")
+    assert finding.change.startswith(change)
+    assert round(finding.at_stake_ns / 1e6) == stake_ms
+
+
+@pytest.mark.parametrize("name", ["R004", "R025", "R055"])
+def test_programs_without_data_parallel_gradients_get_no_advice_on_buckets(name):
+    (finding,) = of(name, "FT404")
+    assert "DistributedDataParallel" not in finding.change

@@ -62,6 +62,20 @@ class Communication:
             total += apart - union_length(acts.ts[both], acts.end[both])
         return total
 
+    @cached_property
+    def exposed(self) -> I64:
+        """For each collective the time in which no other work runs on its device, in nanoseconds."""
+        acts = self.facts.trace.activities
+        result: I64 = acts.dur[self.collectives].astype(np.int64)
+        for device in self._devices:
+            other = self._on(self.compute, device)
+            low, high = union(acts.ts[other], acts.end[other])
+            mine = np.flatnonzero(acts.device[self.collectives] == device)
+            begin, end = acts.ts[self.collectives[mine]], acts.end[self.collectives[mine]]
+            if len(low):
+                result[mine] -= _covered(low, high, end) - _covered(low, high, begin)
+        return result
+
     def _on(self, some: I64, device: int) -> I64:
         mine: I64 = some[self.facts.trace.activities.device[some] == device]
         return mine

@@ -19,8 +19,8 @@ compare.
 
 ## What usually helps
 
-Fewer channels for the collective (`NCCL_MAX_CTAS`, `NCCL_MAX_NCHANNELS`), copy-engine or symmetric-memory
-collectives, overlap with kernels that memory does not bound.
+Fewer multiprocessors for the collective (NCCL: `NCCL_MAX_CTAS`, `NCCL_MAX_NCHANNELS`; DeepEP: `Buffer.set_num_sms`),
+copy-engine or symmetric-memory collectives, overlap with kernels that memory does not bound.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.findings.communication_kinds import main_library
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.raw import MISSING32
@@ -51,7 +52,14 @@ _SHARE: Final = 0.01
 _ALONE: Final = 3
 _ALONE_SPREAD: Final = 1.2
 _BESIDE_SPREAD: Final = 2.0
-_CHANGE: Final = "give the collective fewer blocks: NCCL_MAX_CTAS=8 (or NCCL_MAX_NCHANNELS), and compare both times"
+_CHANGES: Final = {
+    "NCCL": "give the collective fewer blocks: NCCL_MAX_CTAS=8 (or NCCL_MAX_NCHANNELS), and compare both times",
+    "RCCL": "give the collective fewer blocks: NCCL_MAX_NCHANNELS=8, and compare both times",
+    "DeepEP": "give the exchange fewer multiprocessors: deep_ep.Buffer.set_num_sms(16), and compare both times",
+}
+_CHANGE: Final = """\
+give the collective fewer blocks, where its library has a setting for that, or let it run beside kernels that memory
+does not bound; compare both times"""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -124,5 +132,5 @@ def _finding(facts: Facts, total: float, slowed: list[tuple[float, I64, I64]]) -
             f"collective runs; over {len(slowed)} kinds of kernel that is {time_text(facts.per_step(total))} "
             f"{facts.per}."
         ),
-        change=_CHANGE,
+        change=_CHANGES.get(main_library(facts, facts.communication.collectives), _CHANGE),
     )
