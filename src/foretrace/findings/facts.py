@@ -16,6 +16,7 @@ from foretrace.findings.communication import Communication, communication
 from foretrace.findings.compiled_regions import CompiledRegions, compiled_regions
 from foretrace.findings.counted_trace import CountedTrace
 from foretrace.findings.flex_calls import FlexCalls, flex_calls
+from foretrace.findings.idle_causes import IdleCause, idle_cause
 from foretrace.findings.idle_gaps import Gaps, gaps_of
 from foretrace.findings.launch_order import launch_order
 from foretrace.findings.sdpa_calls import SdpaCalls, SdpaKind, sdpa_calls
@@ -200,6 +201,11 @@ class Facts(CountedTrace):
     def gaps(self) -> Gaps:
         """When the busiest device idles."""
         return gaps_of(self)
+
+    @cached_property
+    def idle_cause(self) -> IdleCause:
+        """What most of a step's idle time goes to."""
+        return idle_cause(self)
 
     @cached_property
     def regions(self) -> CompiledRegions:

@@ -1,13 +1,23 @@
-"""The device waits for the host more than half of the time: whether it does, and what for."""
+"""The device waits for the host more than half of the time: whether it does, what for, and what follows from that."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from foretrace.findings.idle_causes import Filler
+
 if TYPE_CHECKING:
     from foretrace.findings.facts import Facts
 
-__all__ = ["FOLLOWS_LAUNCHES", "follows_launches", "graph_share", "is_host_bound", "waits_idle_ns"]
+__all__ = [
+    "FOLLOWS_LAUNCHES",
+    "follows_launches",
+    "graph_share",
+    "graph_word",
+    "is_amd",
+    "is_host_bound",
+    "waits_idle_ns",
+]
 
 FOLLOWS_LAUNCHES: Final = "FT201"
 """The finding that the host bounds the step: what makes its launches dear or many follows from it."""
@@ -35,8 +45,20 @@ def waits_idle_ns(facts: Facts) -> float | None:
 
 
 def follows_launches(facts: Facts) -> str | None:
-    """What a finding about launches follows from: that the host bounds the step, unless it does so by waiting."""
-    return FOLLOWS_LAUNCHES if is_host_bound(facts) and waits_idle_ns(facts) is None else None
+    """What a finding about launches follows from: that the host bounds the step, where launches are why it does."""
+    if not is_host_bound(facts) or waits_idle_ns(facts) is not None:
+        return None
+    return FOLLOWS_LAUNCHES if facts.idle_cause.filler is Filler.LAUNCHES else None
+
+
+def is_amd(facts: Facts) -> bool:
+    """Whether the calls are HIP's."""
+    return bool(facts.call_names.matching(lambda name: name.startswith("hip")))
+
+
+def graph_word(facts: Facts) -> str:
+    """What a graph is called on this device."""
+    return "HIP graph" if is_amd(facts) else "CUDA graph"
 
 
 def graph_share(facts: Facts) -> float:

@@ -63,6 +63,18 @@ class Gaps:
     following: I64
     """The activity that ends each."""
 
+    def within(self, begin: I64, end: I64) -> I64:
+        """How much of each stretch of time [begin, end) the device idles, in nanoseconds."""
+        before = np.concatenate(([0], np.cumsum(self.end - self.begin)))
+
+        def idle_until(time: I64) -> I64:
+            at = np.searchsorted(self.begin, time, side="right")
+            over = np.maximum(0, self.end[np.maximum(at - 1, 0)] - time)
+            result: I64 = before[at] - np.where(at > 0, over, 0)
+            return result
+
+        return idle_until(end) - idle_until(begin) if len(self.begin) else np.zeros(len(begin), np.int64)
+
     def longer_than(self, ns: float) -> IdleGaps:
         """The gaps of at least this length, grouped."""
         length = self.end - self.begin

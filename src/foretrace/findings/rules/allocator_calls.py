@@ -23,9 +23,9 @@ smaller batch, no `torch.cuda.empty_cache()` in the loop; `pin_memory` buffers t
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from foretrace.findings.allocations import allocation_calls
 from foretrace.findings.amounts import amount
 from foretrace.findings.facts import facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 
 RULE = Rule(code="FT207", name="allocator-calls", needs=Needs.CALLS, since="0.1")
 
-# cudaMallocAsync and cuMemAllocAsync hand out pooled memory: they are what the others should be.
-_CALLS: Final = re.compile(
-    r"(?:cuda|hip)(?:Malloc|Free|HostAlloc|MallocHost|FreeHost|HostRegister|HostFree|HostMalloc|ExtMallocWithFlags)\Z"
-    r"|cu(?:MemAlloc|MemFree|MemCreate|MemMap|MemUnmap|MemRelease)(?:_v2)?\Z"
-)
 _CHANGE: Final = """\
 keep sizes few, and let the allocator grow its segments:
     PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
@@ -52,7 +47,7 @@ take torch.cuda.empty_cache() out of the loop"""
 def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding over all calls."""
     facts = facts_of(trace)
-    names = facts.call_names.matching(lambda name: _CALLS.match(name) is not None)
+    names = allocation_calls(facts)
     rows = facts.calls(*names) if names else None
     if rows is None or not rows.size:
         return

@@ -3,14 +3,21 @@
 ## What it looks for
 
 A busy share of 0.5 or less: the time in a step during which the device does anything, over the period of a step.
-Steps without device work wait for nothing. Where calls that wait for the device explain most of the idle time, it
-follows from them (`host-sync`), and where graphs replay most of the work no graph is advised. In `foretrace attention`,
-where a call was timed without the profiler, that time is what counts.
+Steps without device work wait for nothing. In `foretrace attention`, where a call was timed without the profiler, that
+time is what counts.
+
+What to change depends on what most of the idle time goes to. A graph, or fewer launches, where the time from one launch
+to the next adds up to half of it; a launch counts for 0.1 ms at most, twice that with Python stacks, as what takes
+longer is something else. Otherwise the one thing that the host is in meanwhile: calls that wait for the device
+(`host-sync`), calls that allocate (`allocator-calls`), the `DataLoader`, the first use of a kernel or library (calls of
+a millisecond and more), a capture, an op that computes on the CPU. At stake is what that change can win, not all idle
+time. A graph is no help either where one launch makes the step, or where graphs replay most of the work already.
 
 ## Why it matters
 
-The device is idle for the rest. Faster kernels change nothing; fewer or cheaper launches do. Each launch from eager
-PyTorch costs the CPU some 5 to 10 microseconds, and more while a profiler records Python stacks.
+The device is idle for the rest. Faster kernels change nothing; what the host does meanwhile does. Each launch from
+eager PyTorch costs the CPU some 5 to 10 microseconds, its op as much and more, and all of it more while a profiler
+records, most of all Python stacks.
 
 ## How to confirm it
 
@@ -19,18 +26,23 @@ device and busy time of each step.
 
 ## What usually helps
 
-A CUDA graph replays all launches in one call: `torch.compile(model, mode="reduce-overhead")` or `torch.cuda.graph`.
-Fewer, larger kernels: `torch.compile`, a larger batch, a fused optimizer. No waiting for the device inside the step.
+For launches: a CUDA graph (on AMD a HIP graph) replays them all in one call, `torch.compile(model,
+mode="reduce-overhead")` or `torch.cuda.graph`; or fewer, larger kernels: `torch.compile`, a larger batch, a fused
+optimizer. Otherwise take what holds the host out of its way: loader workers, no waiting for the device inside the step,
+tensors made on the device, a few steps of warm-up before the recording.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
-from foretrace.findings.host_bound import graph_share, is_host_bound, waits_idle_ns
+from foretrace.findings.host_bound import graph_share, graph_word, is_host_bound, waits_idle_ns
+from foretrace.findings.idle_advice import LOADER, unblock
+from foretrace.findings.idle_causes import Filler, IdleCause
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
@@ -40,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from foretrace.trace.model import Trace
+    from foretrace.trace.raw import I64
 
 RULE = Rule(code="FT201", name="cpu-bound", needs=Needs.LAUNCHES, since="0.1")
 
@@ -47,10 +60,35 @@ RULE = Rule(code="FT201", name="cpu-bound", needs=Needs.LAUNCHES, since="0.1")
 _MAIN_SHARE: Final = 0.5
 # From this share of the device time up the launches are in graphs already.
 _REPLAYED: Final = 0.5
+# A graph makes one launch of many: of one it makes one.
+_FEWEST: Final = 2
 _IN_GRAPHS: Final = "the launches are in graphs already: look at what the CPU does between the replays"
-_CHANGE: Final = """\
-replay the launches as a CUDA graph, or make fewer of them:
+_GRAPH: Final = """\
+replay the launches as a {}, or make fewer of them:
     model = torch.compile(model, mode="reduce-overhead")"""
+_BATCH: Final = "give each launch more work, as a larger batch does, or replay several steps as one {}"
+_WARM_UP: Final = """\
+run a few steps before the recording, so that code is loaded and contexts and streams are made:
+    torch.profiler.schedule(wait=1, warmup=3, active=3)"""
+_AFTER_CAPTURE: Final = "record later: capture the graph in the warm-up, and let the recording hold its replays"
+_ON_DEVICE: Final = "let {} work on the device, or take it out of the step: its tensors are on the CPU"
+_MADE: Final = re.compile(r"aten::(?:rand|normal|zeros|ones|full|arange|linspace|uniform|bernoulli)")
+_MAKE: Final = """\
+make tensors on the device, where they are used:
+    torch.randn(shape, device="cuda")  # rather than torch.randn(shape).to("cuda")"""
+# With a wait for every few launches no graph can hold more than those few.
+_BETWEEN_WAITS: Final = 10
+_WAITS_FIRST: Final = """\
+take out the waits between the launches first: no graph holds one. Then make fewer launches:
+    model = torch.compile(model)"""
+_FOLLOWS: Final = {Filler.ALLOCATION: "FT207"}
+_MEANWHILE: Final = {
+    Filler.LOADER: "the host waits for the next batch of the DataLoader",
+    Filler.ALLOCATION: "the driver allocates or frees memory",
+    Filler.FIRST_USE: "the host is in calls of a millisecond and more, as the first use of a kernel, a library or a "
+    "stream takes",
+    Filler.CAPTURE: "a graph is captured, whose kernels do not run then",
+}
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -67,11 +105,10 @@ def title(busy_ns: float, period_ns: float) -> str:
 
 
 def _finding(facts: Facts, period_ns: float, busy_ns: float) -> Finding:
-    idle = period_ns - busy_ns
-    waits, replayed = waits_idle_ns(facts), graph_share(facts)
+    waits, replayed, cause = waits_idle_ns(facts), graph_share(facts), facts.idle_cause
     text = f"{_busy(facts, period_ns, busy_ns)} "
     if waits is None:
-        text += _launched(facts, idle)
+        text += _meanwhile(facts, cause)
     else:
         text += (
             f"Not launches but calls in which the host waits explain most of it: {time_text(waits)} {facts.per} of "
@@ -84,13 +121,74 @@ def _finding(facts: Facts, period_ns: float, busy_ns: float) -> Finding:
     return RULE.finding(
         title(busy_ns, period_ns),
         count=1,
-        at_stake_ns=idle,
-        confidence=_confidence(facts),
-        evidence=facts.evidence_of_rows(_longest_launches(facts), limit=4),
+        at_stake_ns=min(waits, cause.idle_ns) if waits is not None else _stake(facts, cause),
+        confidence=_confidence(facts, cause, waits),
+        evidence=facts.evidence_of_rows(cause.rows if cause.rows.size else _longest_launches(facts), limit=4),
         text=text.strip(),
-        change=None if waits is not None else _IN_GRAPHS if replayed >= _REPLAYED else _CHANGE,
-        because=None if waits is None else "FT203",
+        change=None if waits is not None else _change(facts, cause),
+        because=_FOLLOWS.get(cause.filler) if waits is None else "FT203",
     )
+
+
+def _meanwhile(facts: Facts, cause: IdleCause) -> str:
+    """What the host does in the idle time, and what launches explain of it where that is not most."""
+    filler = cause.filler
+    if filler in (Filler.LAUNCHES, Filler.OTHER):
+        text = _longest_gaps(facts, cause)
+    else:
+        doing = _MEANWHILE.get(filler) or f"the CPU computes {_host_op(facts, cause)}, which launches nothing"
+        text = f"{time_text(cause.filled_ns)} of idle time {facts.per} fall while {doing}. "
+    if filler is not Filler.LAUNCHES:
+        return text + f"Launches explain {time_text(cause.launching_ns)} of it at most. "
+    return text + (_waits_in_graph(facts) if _wants_graph(facts, cause) else "")
+
+
+def _waits_in_graph(facts: Facts) -> str:
+    waits = _waits(facts)
+    return f"A graph holds no waits for the device: there are {facts.number_each(waits)}. " if waits else ""
+
+
+def _wants_graph(facts: Facts, cause: IdleCause) -> bool:
+    return cause.filler is Filler.LAUNCHES and facts.launches >= _FEWEST and graph_share(facts) < _REPLAYED
+
+
+def _stake(facts: Facts, cause: IdleCause) -> float:
+    """What the change can win: a larger batch and cheaper replays shrink all idle time."""
+    return cause.idle_ns if cause.filler is Filler.LAUNCHES and not _wants_graph(facts, cause) else cause.filled_ns
+
+
+def _change(facts: Facts, cause: IdleCause) -> str | None:
+    if cause.filler is Filler.LOADER:
+        return LOADER
+    if cause.filler is Filler.ALLOCATION:
+        return None
+    if cause.filler is Filler.FIRST_USE:
+        return _WARM_UP
+    if cause.filler is Filler.CAPTURE:
+        return _AFTER_CAPTURE
+    if cause.filler is Filler.HOST_OP:
+        name = _host_op(facts, cause)
+        return _MAKE if _MADE.match(name) else _ON_DEVICE.format(name)
+    if graph_share(facts) >= _REPLAYED:
+        return _IN_GRAPHS
+    if cause.filler is Filler.LAUNCHES:
+        return _of_launches(facts, cause).format(graph_word(facts))
+    main = facts.gaps.longer_than(0).main
+    return unblock(main.host_name, has_stacks=facts.trace.has_stacks) if main is not None else None
+
+
+def _of_launches(facts: Facts, cause: IdleCause) -> str:
+    if not _wants_graph(facts, cause):
+        return _BATCH
+    return _WAITS_FIRST if _BETWEEN_WAITS * facts.per_step(_waits(facts)) > facts.launches else _GRAPH
+
+
+def _waits(facts: Facts) -> int:
+    return len(facts.waits.in_program) if len(facts.waits) else 0
+
+
+def _host_op(facts: Facts, cause: IdleCause) -> str:
+    return facts.trace.name(int(cause.rows[0]))
 
 
 def _busy(facts: Facts, period_ns: float, busy_ns: float) -> str:
@@ -103,9 +201,9 @@ def _busy(facts: Facts, period_ns: float, busy_ns: float) -> str:
     )
 
 
-def _launched(facts: Facts, idle: float) -> str:
+def _longest_gaps(facts: Facts, cause: IdleCause) -> str:
     main = facts.gaps.longer_than(0).main
-    if main is not None and main.total_ns >= _MAIN_SHARE * idle * facts.steps:
+    if main is not None and main.total_ns >= _MAIN_SHARE * cause.idle_ns * facts.steps:
         return (
             f"Its longest gaps, {time_text(facts.per_step(main.total_ns))} {facts.per}, fall while the CPU is in "
             f"{main.host_name}. "
@@ -113,14 +211,15 @@ def _launched(facts: Facts, idle: float) -> str:
     return ""
 
 
-def _confidence(facts: Facts) -> Confidence:
+def _confidence(facts: Facts, cause: IdleCause, waits: float | None) -> Confidence:
     """Several steps show a period; one window shows its edges too, and recorded stacks slow the CPU."""
     if not facts.has_steps:
         return Confidence.POSSIBLE
-    return Confidence.CERTAIN if facts.steps > 1 and not facts.trace.has_stacks else Confidence.LIKELY
+    sure = facts.steps > 1 and not facts.trace.has_stacks and waits is None and _wants_graph(facts, cause)
+    return Confidence.CERTAIN if sure else Confidence.LIKELY
 
 
-def _longest_launches(facts: Facts) -> np.ndarray:
+def _longest_launches(facts: Facts) -> I64:
     """The launches that took the CPU longest in the first counted step."""
     acts, rows = facts.trace.activities, facts.trace.rows
     some = facts.counted[acts.category[facts.counted] == Category.KERNEL]

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.idle_advice import unblock
 from foretrace.findings.idle_gaps import NOTHING, IdleGaps
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
-from foretrace.trace.kineto import SYNC_NAME
 from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
     rows = main.rows[main.rows >= 0]
     number = sum(group.count for group in long.groups)
     gaps = facts.each(number, "long gap", said=True)
+    unknown = main.host_name == NOTHING and not facts.trace.has_stacks
     return RULE.finding(
         f"the GPU idles {time_text(idle)} {facts.per}{':' if number % facts.steps else ' in'} {gaps}",
         count=facts.per_step(number),
@@ -75,21 +76,11 @@ def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
         evidence=facts.evidence_of_rows(np.sort(rows)) if rows.size else facts.evidence_of(np.sort(main.following)),
         text=(
             f"{share_text(idle / period_ns)} of the period. Meanwhile the CPU is: {where}."
-            + ("" if main.host_name != NOTHING else " Record Python stacks (with_stack=True) to see what that is.")
+            + (" Record Python stacks (with_stack=True) to see what that is." if unknown else "")
         ),
-        change=_change(main.host_name),
+        change=unblock(main.host_name, has_stacks=facts.trace.has_stacks),
     )
 
 
 def _short(name: str) -> str:
     return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
-
-
-def _change(name: str) -> str | None:
-    if "DataLoader" in name:
-        return "let the loader work ahead: DataLoader(..., num_workers=8, pin_memory=True, prefetch_factor=4)"
-    if SYNC_NAME.match(name):
-        return "do not wait for the device inside the step: read values later, or every N steps"
-    if name == NOTHING:
-        return "record Python stacks, torch.profiler.profile(with_stack=True), to see what runs there"
-    return "see what runs in it: torch.profiler.profile(with_stack=True) names the Python lines"

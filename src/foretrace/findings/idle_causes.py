@@ -1,0 +1,172 @@
+"""What the host does while the device waits for it: launches, or one thing that a graph would not take away."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.analysis.intervals import union, union_length
+from foretrace.findings.allocations import allocation_calls
+from foretrace.findings.idle_advice import is_loader
+from foretrace.trace.distinct import distinct
+from foretrace.trace.kineto import SYNC_NAME, Category
+from foretrace.trace.model import TimeFault
+
+if TYPE_CHECKING:
+    from foretrace.findings.facts import Facts
+    from foretrace.trace.raw import I64
+
+__all__ = ["LAUNCH_NS", "Filler", "IdleCause", "idle_cause"]
+
+LAUNCH_NS: Final = 100_000
+"""What a launch costs the host at most with its op and Python, as profiled; what takes longer is something else."""
+_STACKS: Final = 2
+"""So many times that where Python stacks are recorded."""
+_MAIN_SHARE: Final = 0.5
+# A call takes some microseconds. One that takes so long while nothing runs loads code, or makes what it needs first.
+_LONG_NS: Final = 1_000_000
+_OWN: Final = "aten::"
+_CAPTURE_BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
+_CAPTURE_ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
+
+
+class Filler(Enum):
+    """What most of the idle time goes to."""
+
+    LAUNCHES = auto()
+    """One launch after another."""
+    LOADER = auto()
+    """A `DataLoader` that is asked for its next batch."""
+    ALLOCATION = auto()
+    """The driver allocates or frees memory."""
+    FIRST_USE = auto()
+    """Calls that take a millisecond and more: code is loaded, a context or a stream made."""
+    CAPTURE = auto()
+    """A graph is captured: its kernels do not run then."""
+    HOST_OP = auto()
+    """Long ops that launch nothing: they compute on the CPU."""
+    OTHER = auto()
+    """None of them: whatever the CPU is in during the longest gaps."""
+
+
+@dataclass(frozen=True)
+class IdleCause:
+    """What fills the idle time of a step."""
+
+    filler: Filler
+    idle_ns: float
+    """The time in a step during which the device does nothing."""
+    launching_ns: float
+    """How much of it launches explain at most: no more can be won by fewer or cheaper ones."""
+    filled_ns: float
+    """How much of it the filler takes; of `OTHER`, what launches do not explain."""
+    rows: I64
+    """The filler's host ranges in the idle time, the longest first; none of `LAUNCHES` and `OTHER`."""
+
+
+def idle_cause(facts: Facts) -> IdleCause:
+    """Tell what the idle time of a step goes to; the file has a period and counted activity."""
+    figures = facts.timeline.per_step
+    idle = max(0.0, (figures.period_ns or 0) - figures.busy_ns.median)
+    total = max(1, int((facts.gaps.end - facts.gaps.begin).sum()))
+    found = _candidates(facts)
+    main = max(found, key=lambda some: some.idle_ns)
+    # The gaps end with the last activity: what lies after it is taken to be like the rest, up to what there is.
+    filled, launching = min(idle * main.idle_ns / total, main.spent_ns), min(_launching(facts), idle)
+    if main.idle_ns >= _MAIN_SHARE * total:
+        return IdleCause(main.filler, idle, launching, filled, main.longest)
+    nothing = np.zeros(0, np.int64)
+    if launching >= _MAIN_SHARE * idle:
+        # What something else holds up would still be idle.
+        launching = min(launching, idle - filled)
+        return IdleCause(Filler.LAUNCHES, idle, launching, launching, nothing)
+    return IdleCause(Filler.OTHER, idle, launching, idle - launching, nothing)
+
+
+def _launching(facts: Facts) -> float:
+    """What launches take the host a step: the time from one to the next, as far as a launch can take it."""
+    most = LAUNCH_NS * (_STACKS if facts.trace.has_stacks else 1)
+    rows = facts.trace.rows
+    launches = facts.trace.activities.launch[facts.counted]
+    launches = distinct(launches[launches >= 0])
+    launches = launches[np.lexsort((rows.ts[launches], rows.thread[launches]))]
+    apart, same = np.diff(rows.ts[launches]), np.diff(rows.thread[launches]) == 0
+    total = int(np.minimum(apart[same], most).sum())
+    if facts.has_steps and launches.size:
+        # The last launch of the last step is followed by the first of another.
+        edges = np.flatnonzero(np.concatenate(([True], ~same, [True])))
+        span = rows.ts[launches[edges[1:] - 1]] - rows.ts[launches[edges[:-1]]]
+        left = facts.steps * (facts.timeline.per_step.period_ns or 0) - span
+        total += int(np.clip(left, 0, most).sum())
+    return facts.per_step(total)
+
+
+class _Stretches:
+    """Times at which the host is in one kind of thing, and how long the device idles then."""
+
+    def __init__(self, facts: Facts, filler: Filler, rows: I64, end: I64 | None = None) -> None:
+        """``end``: until when, where that is not the end of each row."""
+        table = facts.trace.rows
+        believed = table.fault[rows] == TimeFault.NONE
+        rows, end = rows[believed], (table.end[rows] if end is None else end)[believed]
+        self.filler = filler
+        self.idle_ns = int(facts.gaps.within(*union(table.ts[rows], end)).sum())
+        counted = np.isin(rows, facts.counted_rows(rows))
+        self.spent_ns = facts.per_step(union_length(table.ts[rows[counted]], end[counted])) or float(self.idle_ns)
+        each = facts.gaps.within(table.ts[rows], end)
+        order = np.argsort(-each, kind="stable")
+        self.longest: I64 = rows[order[each[order] > 0]]
+
+
+def _candidates(facts: Facts) -> list[_Stretches]:
+    calls, names, rows = facts.runtime_rows, facts.call_names, facts.trace.rows
+    every = np.arange(len(calls))
+    allocates = names.flags(allocation_calls(facts))(every)
+    waits = names.flags(names.matching(lambda name: SYNC_NAME.match(name) is not None))(every)
+    long = ~allocates & ~waits & (rows.dur[calls] >= _LONG_NS)
+    return [
+        _Stretches(facts, Filler.LOADER, _loader(facts)),
+        _Stretches(facts, Filler.ALLOCATION, calls[allocates]),
+        _Stretches(facts, Filler.CAPTURE, *_captures(facts)),
+        _Stretches(facts, Filler.FIRST_USE, calls[long]),
+        _Stretches(facts, Filler.HOST_OP, _host_ops(facts)),
+    ]
+
+
+def _loader(facts: Facts) -> I64:
+    """Annotations (in old files ops) around a loader's next batch."""
+    trace = facts.trace
+    rows = trace.rows_of(Category.ANNOTATION, Category.CPU_OP)
+    numbers, inverse = np.unique(trace.rows.name[rows], return_inverse=True)
+    wanted = np.array([is_loader(trace.strings[int(number)]) for number in numbers] or [False], bool)
+    return rows[wanted[inverse.reshape(-1)]] if wanted.any() else rows[:0]
+
+
+def _captures(facts: Facts) -> tuple[I64, I64]:
+    """(the calls that begin a capture, when each has ended): the next call that ends one, on any thread."""
+    calls, names, rows = facts.runtime_rows, facts.call_names, facts.trace.rows
+    begin = calls[names.of(*names.matching(lambda name: _CAPTURE_BEGINS.match(name) is not None))]
+    ends = np.sort(rows.end[calls[names.of(*names.matching(lambda name: _CAPTURE_ENDS.match(name) is not None))]])
+    at = np.searchsorted(ends, rows.end[begin])
+    closed = at < len(ends)
+    return begin[closed], ends[at[closed]]
+
+
+def _host_ops(facts: Facts) -> I64:
+    """Long ops of PyTorch's own without a runtime call inside, the outermost of each nest."""
+    ops, rows = facts.trace.ops, facts.trace.rows
+    long = np.flatnonzero(rows.dur[ops.row] >= _LONG_NS)
+    own = facts.op_names.flags(facts.op_names.matching(lambda name: name.startswith(_OWN)))
+    long = long[own(long)] if long.size else long
+    silent = np.ones(len(long), bool)
+    calls, at = facts.runtime_rows, ops.row[long]
+    for thread in distinct(rows.thread[at]):
+        mine = np.flatnonzero(rows.thread[at] == thread)
+        starts = np.sort(rows.ts[calls[rows.thread[calls] == thread]])
+        inside = np.searchsorted(starts, rows.end[at[mine]]) > np.searchsorted(starts, rows.ts[at[mine]])
+        silent[mine[inside]] = False
+    return ops.row[facts.outermost(long[silent])].astype(np.int64)
