@@ -34,6 +34,74 @@ def test_a_device_without_tf32_is_told_fp16():
     assert "float16" in finding.change
 
 
+CONVOLUTION = "void cudnn::cnn::implicit_convolve_sgemm<float, float, 128, 6, 7, 3, 3, 5, 1, true, false, true>(int)"
+TF32_CONVOLUTION = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x128x16_stage4_kernel"
+TF32_PRODUCT = "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_stage3_tensor16x8x8_kernel"
+GA104 = {"gpu": "NVIDIA GeForce RTX 3060 Ti", "computeMajor": 8, "computeMinor": 6}
+
+
+def convolution(kernel):
+    return lambda step: step.leaf("aten::cudnn_convolution", kernel, 300)
+
+
+@pytest.mark.parametrize("kernel", [CONVOLUTION, SGEMM], ids=["named so", "by its op"])
+def test_convolutions_have_a_setting_of_their_own(kernel):
+    finding = one(steps(convolution(kernel)).load(), "FT301")
+    assert finding.title == "fp32 convolutions on CUDA cores, where TF32 or bf16 is possible"
+    assert "torch.backends.cudnn.allow_tf32 = True" in finding.change
+    assert "matmul" not in finding.change
+    assert finding.at_stake_ns > 250_000
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "said"),
+    [
+        (convolution(CONVOLUTION), convolution(TF32_CONVOLUTION), "TF32 is allowed: 1 convolution a step in it"),
+        (product(SGEMM), product(TF32_PRODUCT), "TF32 is allowed: 1 matrix product a step in it"),
+    ],
+    ids=["convolutions", "products"],
+)
+def test_where_others_run_in_tf32_it_is_allowed_and_nothing_is_known_to_be_gained(slow, fast, said):
+    finding = one(steps(lambda step: (slow(step), fast(step))).load(), "FT301")
+    assert (finding.at_stake_ns, finding.confidence) == (0, "possible")
+    assert said in finding.text
+    assert "tf32" not in finding.change
+    assert "set_float32" not in finding.change
+
+
+def test_tf32_in_convolutions_says_nothing_of_products():
+    finding = one(steps(lambda step: (product(SGEMM)(step), convolution(TF32_CONVOLUTION)(step))).load(), "FT301")
+    assert "set_float32_matmul_precision" in finding.change
+
+
+def test_products_and_convolutions_are_told_apart():
+    some = found(steps(lambda step: (product(SGEMM)(step), convolution(CONVOLUTION)(step))).load(), "FT301")
+    assert sorted(finding.title.split()[1] for finding in some) == ["convolutions", "matrix"]
+
+
+def test_where_tf32_is_no_faster_it_is_not_offered():
+    finding = one(steps(product(SGEMM), **GA104).load(), "FT301")
+    assert finding.title.endswith("where bf16 is possible")
+    assert "do TF32 no faster than its CUDA cores do fp32, and bf16 2 times" in finding.text
+    assert "set_float32" not in finding.change
+    assert finding.at_stake_ns == 150_000
+
+
+def test_without_known_peaks_nothing_is_at_stake():
+    finding = one(steps(product(SGEMM), gpu="NVIDIA Unheard-of").load(), "FT301")
+    assert (finding.at_stake_ns, finding.confidence) == (0, "possible")
+    assert "not in the table of cards" in finding.text
+
+
+OWN = "matmul_k(float*, float*, float*, int, int, int)"
+
+
+def test_a_kernel_of_ones_own_is_beyond_the_settings_of_pytorch():
+    build = Build().gpu().step(1, 0, 900).kernel(OWN, 50, 300, launched=20)
+    assert not found(build.load(), "FT301")
+    assert found(steps(product(OWN)).load(), "FT301")
+
+
 @pytest.mark.parametrize(
     "kernel",
     [

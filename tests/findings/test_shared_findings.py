@@ -68,3 +68,14 @@ def test_what_the_device_waits_for_is_what_the_host_does_meanwhile(name, change,
 def test_programs_without_data_parallel_gradients_get_no_advice_on_buckets(name):
     (finding,) = of(name, "FT404")
     assert "DistributedDataParallel" not in finding.change
+
+
+def test_a_product_of_the_users_own_is_not_told_to_use_autocast():
+    assert not of("R048", "FT301")
+
+
+@pytest.mark.parametrize("name", ["R018", "R032"])
+def test_convolutions_beside_others_in_tf32_are_not_told_to_allow_it(name):
+    (finding,) = (finding for finding in of(name, "FT301") if "convolutions" in finding.title)
+    assert finding.at_stake_ns == 0
+    assert "set_float32_matmul_precision" not in finding.change
