@@ -453,6 +453,68 @@ def test_pooled_memory_is_as_it_should_be(call):
     assert not found(steps(lambda step: (step.build.call(call, step.host, 3), tiny(step))).load(), "FT207")
 
 
+def slow(step, name, length):
+    step.build.call(name, step.host, length)
+    step.host += length + 0.5
+
+
+def uncached(step, vendor):
+    for _ in range(10):
+        step.op("aten::empty", lambda step: slow(step, f"{vendor}Malloc", 8))
+        step.op("aten::mul", lambda step: step.kernel(MUL, 1))
+        slow(step, f"{vendor}Free", 50)
+
+
+def test_what_fills_the_idle_time_is_counted_once_and_what_follows_says_so():
+    result = {finding.code: finding for finding in examine(steps(lambda step: uncached(step, "cuda")).load()).problems}
+    # Ten times 8 + 50 us a step, all while the device idles but for the first calls of a step and the last kernel's us.
+    assert 560_000 <= result["FT207"].at_stake_ns <= 580_000
+    assert result["FT201"].because == "FT207"
+    assert result["FT201"].at_stake_ns == result["FT207"].at_stake_ns
+    assert result["FT201"].change == result["FT207"].change
+
+
+def test_allocations_while_the_device_works_cost_nothing():
+    def step_of(step):
+        slow(step, "cudaMalloc", 300)
+        step.leaf("aten::mm", GEMM, 995)
+
+    assert one(steps(step_of).load(), "FT207").at_stake_ns <= 5_000
+
+
+@pytest.mark.parametrize(("vendor", "more"), [("cuda", ""), ("hip", " PYTORCH_NO_HIP_MEMORY_CACHING")])
+def test_an_allocator_that_keeps_nothing_is_switched_off(vendor, more):
+    finding = one(steps(lambda step: uncached(step, vendor)).load(), "FT207")
+    assert "30 of 30 calls of aten::empty make one" in finding.text
+    assert finding.change.endswith(f"    unset PYTORCH_NO_CUDA_MEMORY_CACHING{more}")
+
+
+def test_warming_up_allocates_and_frees_nothing():
+    def step_of(step):
+        for _ in range(10):
+            step.op("aten::empty", lambda step: slow(step, "cudaMalloc", 8))
+            step.op("aten::mul", lambda step: step.kernel(MUL, 1))
+
+    assert "switched off" not in one(steps(step_of).load(), "FT207").text
+
+
+def test_expandable_segments_are_none_on_amd():
+    finding = one(steps(lambda step: (slow(step, "hipMalloc", 300), tiny(step))).load(), "FT207")
+    assert "expandable_segments" not in finding.change
+
+
+def test_the_first_call_makes_the_context():
+    build = Build()
+    for at in range(12):
+        build.kernel("k", 10 + 20 * at, 5, launched=5 + 20 * at)
+    build.call("cudaFree", 300, 600_000).call("cudaMalloc", 600_400, 200)
+    build.kernel("k", 601_000, 5, launched=600_900)
+    finding = one(build.load(), "FT207")
+    assert finding.at_stake_ns == 600_200_000
+    assert "One alone takes 600.000 ms, as a first call does that makes a context or loads a library." in finding.text
+    assert finding.change.startswith("run a step before the recording")
+
+
 def test_allocator_calls_need_runtime_calls():
     assert not_asked(Build().op("a", 0, 1).load(), "FT207") == "the file holds no runtime calls"
 

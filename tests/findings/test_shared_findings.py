@@ -79,3 +79,21 @@ def test_convolutions_beside_others_in_tf32_are_not_told_to_allow_it(name):
     (finding,) = (finding for finding in of(name, "FT301") if "convolutions" in finding.title)
     assert finding.at_stake_ns == 0
     assert "set_float32_matmul_precision" not in finding.change
+
+
+def test_memory_that_is_never_kept_is_one_cost_of_no_more_than_the_idle_time():
+    (allocations,), (bound,) = of("R014", "FT207"), of("R014", "FT201")
+    assert allocations.at_stake_ns == bound.at_stake_ns == 3_007_636_191
+    assert "710 of 710 calls of aten::empty make one" in allocations.text
+    assert "PYTORCH_NO_HIP_MEMORY_CACHING" in allocations.change
+    assert bound.because == "FT207"
+
+
+def test_a_card_without_bf16_is_not_told_to_use_it():
+    (finding,) = of("R042", "FT303")
+    assert "bfloat16" not in finding.change
+
+
+def test_memsets_of_two_sizes_are_of_two_sizes():
+    (finding,) = of("R025", "FT304")
+    assert "8 memsets of 4 B or 8 B a step" in finding.text

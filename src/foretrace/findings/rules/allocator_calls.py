@@ -2,13 +2,16 @@
 
 ## What it looks for
 
-`cudaMalloc`, `cudaFree`, `cudaHostAlloc` and their like in counted steps.
+`cudaMalloc`, `cudaFree`, `cudaHostAlloc` and their like in counted steps. At stake is their time, and no more than the
+device idles: an allocation while it works costs nothing.
 
 ## Why it matters
 
 PyTorch's allocator keeps what it got and hands it out again: after the first steps it should not ask the driver.
 `cudaMalloc` takes from tens of microseconds to milliseconds, `cudaFree` waits for the device. Seeing them again means
-that memory runs short (blocks are freed to make room), or that sizes change from step to step.
+that memory runs short (blocks are freed to make room), that sizes change from step to step, or, where nearly every
+`aten::empty` makes one, that the allocator keeps nothing: it was switched off, as one does to debug. A first call may
+make the device's context, which takes seconds, once.
 
 ## How to confirm it
 
@@ -17,17 +20,23 @@ what was asked for.
 
 ## What usually helps
 
-Fewer distinct sizes (pad or bucket), `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` against fragmentation, a
-smaller batch, no `torch.cuda.empty_cache()` in the loop; `pin_memory` buffers that are kept.
+Fewer distinct sizes (pad or bucket), on NVIDIA `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` against
+fragmentation, a smaller batch, no `torch.cuda.empty_cache()` in the loop; `pin_memory` buffers that are kept. No
+`PYTORCH_NO_CUDA_MEMORY_CACHING` (on AMD `PYTORCH_NO_HIP_MEMORY_CACHING`) in the environment.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from foretrace.findings.allocations import allocation_calls
 from foretrace.findings.amounts import amount
-from foretrace.findings.facts import facts_of
+from foretrace.findings.facts import Facts, facts_of
+from foretrace.findings.host_bound import is_amd, is_host_bound
+from foretrace.findings.idle_causes import Filler
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import time_text
 
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from foretrace.trace.model import Trace
+    from foretrace.trace.raw import I64
 
 RULE = Rule(code="FT207", name="allocator-calls", needs=Needs.CALLS, since="0.1")
 
@@ -42,6 +52,20 @@ _CHANGE: Final = """\
 keep sizes few, and let the allocator grow its segments:
     PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 take torch.cuda.empty_cache() out of the loop"""
+_CHANGE_AMD: Final = "keep sizes few (pad or bucket), and take torch.cuda.empty_cache() out of the loop"
+_CACHE: Final = """\
+let PyTorch's allocator keep memory: start without what switches that off,
+    unset PYTORCH_NO_CUDA_MEMORY_CACHING"""
+_CACHE_AMD: Final = f"{_CACHE} PYTORCH_NO_HIP_MEMORY_CACHING"
+_WARM_UP: Final = "run a step before the recording: what is made once is no part of a step"
+_FREES: Final = re.compile("Free|Unmap|Release")
+_EMPTY: Final = "aten::empty"
+# Not all: tensors on the CPU come from aten::empty too.
+_EVERY: Final = 0.9
+_FEWEST: Final = 10
+# The driver takes some milliseconds at most, but for the first call, which makes the context.
+_FIRST_NS: Final = 100_000_000
+_MAIN_SHARE: Final = 0.5
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -54,15 +78,56 @@ def check(trace: Trace) -> Iterator[Finding]:
     spent = facts.cpu_ns(rows)
     called = ", ".join(dict.fromkeys(trace.name(int(row)) for row in rows))
     steady = facts.steps > 1
+    change, text = _told(facts, rows)
     yield RULE.finding(
         f"the driver allocates or frees memory: {time_text(spent)} {facts.per}",
         count=facts.per_step(len(rows)),
-        at_stake_ns=spent,
+        at_stake_ns=_stake(facts, spent),
         confidence=Confidence.LIKELY if steady else Confidence.POSSIBLE,
         evidence=facts.evidence_of_rows(rows),
         text=(
-            f"{amount(facts.per_step(len(rows)))} calls {facts.per} ({called}). In steady state PyTorch's allocator "
-            "needs none. " + ("" if steady else "With one window there is no telling whether this is steady state.")
-        ).strip(),
-        change=_CHANGE,
+            f"{amount(facts.per_step(len(rows)))} calls {facts.per} ({called}). {text}"
+            + ("" if steady else " With one window there is no telling whether this is steady state.")
+        ),
+        change=change,
     )
+
+
+def _told(facts: Facts, rows: I64) -> tuple[str, str]:
+    """(what to change, what the calls say): caching is off, the context is made, or neither."""
+    amd = is_amd(facts)
+    made, asked = _uncached(facts, rows)
+    if made:
+        return _CACHE_AMD if amd else _CACHE, (
+            f"{made:,} of {asked:,} calls of {_EMPTY} make one: PyTorch's allocator keeps nothing, so it looks "
+            "switched off."
+        )
+    longest = int(facts.trace.rows.dur[rows].max())
+    if longest >= _FIRST_NS and longest >= _MAIN_SHARE * facts.trace.rows.dur[rows].sum():
+        return (
+            _WARM_UP,
+            f"One alone takes {time_text(longest)}, as a first call does that makes a context or loads a library.",
+        )
+    return _CHANGE_AMD if amd else _CHANGE, "In steady state PyTorch's allocator needs none."
+
+
+def _uncached(facts: Facts, rows: I64) -> tuple[int, int]:
+    """(calls of `aten::empty` that allocate, all of them) where nearly all do and memory goes back; else (0, 0)."""
+    asked = facts.ops(_EMPTY)
+    if len(asked) < _FEWEST:
+        return 0, 0
+    frees = np.array([_FREES.search(facts.trace.name(int(row))) is not None for row in rows], bool)
+    made = int(np.isin(asked, facts.op_around(rows[~frees])).sum())
+    # An allocator that warms up allocates much and frees little.
+    steady = 2 * int(frees.sum()) >= int((~frees).sum())
+    return (made, len(asked)) if steady and made >= _EVERY * len(asked) else (0, 0)
+
+
+def _stake(facts: Facts, spent: float) -> float:
+    """What the calls can cost: no more than the device idles, where that is known."""
+    figures = facts.timeline.per_step
+    if not figures.period_ns or not facts.counted.size:
+        return spent
+    if is_host_bound(facts) and facts.idle_cause.filler is Filler.ALLOCATION:
+        return min(spent, facts.idle_cause.filled_ns)
+    return min(spent, figures.period_ns - figures.busy_ns.median)
