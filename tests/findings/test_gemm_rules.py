@@ -159,10 +159,14 @@ def test_a_bias_in_the_epilogue_needs_no_copy():
 # FT303
 
 
-def autocast(step, what=(2048, 784)):
+HALF = "c10::Half"
+T4 = {"gpu": "Tesla T4", "computeMajor": 7, "computeMinor": 5}
+
+
+def autocast(step, what=(2048, 784), to=BF16):
     def inside(step):
         size = list(what)
-        step.op("aten::to", lambda step: step.leaf("aten::copy_", COPY, 35, dims=[size] * 2, types=["c10::Half", FP32]))
+        step.op("aten::to", lambda step: step.leaf("aten::copy_", COPY, 35, dims=[size] * 2, types=[to, FP32]))
         step.leaf("aten::addmm", GEMM, 128)
 
     step.op("aten::linear", inside, dims=[[512, 784], [2048, 784], [2048]], types=[FP32] * 3)
@@ -173,6 +177,27 @@ def test_weights_cast_in_every_step_of_inference():
     assert finding.title == "autocast casts 1 weights and biases to 16 bits a step"
     assert (finding.at_stake_ns, finding.confidence) == (35_000, "likely")
     assert "model.to(torch.bfloat16)" in finding.change
+
+
+def test_the_dtype_is_the_one_that_the_trace_casts_to():
+    change = one(steps(lambda step: autocast(step, to=HALF), **T4).load(), "FT303").change
+    assert "model.to(torch.float16)" in change
+    assert "bfloat16" not in change
+
+
+@pytest.mark.parametrize(
+    ("gpu", "said", "unsaid"),
+    [(T4, "fp32 weights, which training in fp16 needs", "bfloat16"), ({}, "model.to(torch.bfloat16)", "needs")],
+    ids=["no bf16", "bf16"],
+)
+def test_training_in_fp16_is_told_bf16_where_the_device_has_it(gpu, said, unsaid):
+    def step_of(step):
+        autocast(step, to=HALF)
+        step.op("autograd::engine::evaluate_function: AddmmBackward0")
+
+    change = one(steps(step_of, **gpu).load(), "FT303").change
+    assert said in change
+    assert unsaid not in change
 
 
 def test_in_training_the_casts_go_with_fp32_weights():
@@ -207,6 +232,15 @@ def test_a_memset_before_a_kernel_is_a_note_and_no_split_k():
     assert finding.title == "small memsets before kernels clear a workspace or counter: 1 a step"
     assert (finding.severity, finding.at_stake_ns) == ("note", 0)
     assert "split" not in finding.text
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [((4, 4), "2 memsets of 4 B a step"), ((8, 4), "2 memsets of 4 B or 8 B a step"), ((4, 512, 8), "of 4 B to 512 B")],
+)
+def test_the_sizes_are_those_in_the_file(sizes, said):
+    trace = steps(lambda step: [cleared(step, size=size) for size in sizes]).load()
+    assert said in one(trace, "FT304").text
 
 
 def test_split_k_is_said_where_the_name_says_it():

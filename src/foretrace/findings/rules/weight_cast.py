@@ -18,12 +18,15 @@ batches the casts can take longer than the products.
 
 ## What usually helps
 
-For inference cast the model once, `model.to(torch.bfloat16)`, and drop autocast. In training the casts go with fp32
-weights; parameters in bf16 with an optimizer that keeps fp32 copies have none.
+For inference cast the model once, with `model.to(...)` of the dtype that autocast uses, and drop autocast. In training
+the casts go with fp32 weights; on devices with bf16 (compute capability 8.0 and later) parameters in bf16 with an
+optimizer that keeps fp32 copies have none. Training in fp16 needs fp32 weights: larger batches make the casts a smaller
+share.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -54,10 +57,15 @@ _HOLDERS: Final = (
 )
 _INFERENCE: Final = """\
 cast the model once and drop autocast:
-    model = model.to(torch.bfloat16)"""
+    model = model.to(torch.{dtype})"""
 _TRAINING: Final = """\
 the casts go with fp32 weights; where bf16 parameters will do:
     model = model.to(torch.bfloat16)  # with an optimizer that keeps fp32 copies"""
+_TRAINING_IN_FP16: Final = """\
+the casts go with fp32 weights, which training in fp16 needs, and this device has no bf16; more samples a step make
+them a smaller share"""
+_BF16_SINCE: Final = (8, 0)
+_DTYPES: Final = {"c10::BFloat16": "bfloat16", "c10::Half": "float16"}
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -115,5 +123,19 @@ def _finding(facts: Facts, casts: I64) -> Finding:
                 else "No backward runs here: the weights do not change, and neither does the result."
             )
         ),
-        change=_TRAINING if training else _INFERENCE,
+        change=_change(facts, casts, training=training),
     )
+
+
+def _change(facts: Facts, casts: I64, *, training: bool) -> str:
+    dtype = _target(facts, casts)
+    if not training:
+        return _INFERENCE.format(dtype=dtype)
+    has_bf16 = facts.capability is None or facts.capability >= _BF16_SINCE
+    return _TRAINING if dtype == "bfloat16" or has_bf16 else _TRAINING_IN_FP16
+
+
+def _target(facts: Facts, casts: I64) -> str:
+    """What most of the casts are to, as PyTorch spells it; `copy_` takes the target first."""
+    types = (op_inputs(facts.trace, int(op))["types"] for op in facts.trace.activities.owner[casts])
+    return Counter(_DTYPES[some[0]] for some in types if some).most_common(1)[0][0]

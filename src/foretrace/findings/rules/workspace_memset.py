@@ -27,7 +27,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
-from foretrace.trace.distinct import is_among
+from foretrace.trace.distinct import distinct, is_among
 from foretrace.trace.kineto import Category
 from foretrace.trace.raw import MISSING
 from foretrace.units import bytes_text, count_text, time_text
@@ -43,6 +43,7 @@ RULE = Rule(code="FT304", name="workspace-memset", needs=Needs.OPS | Needs.LAUNC
 # More than this is somebody's tensor.
 _SMALL_BYTES: Final = 1 << 20
 _SHOWN: Final = 3
+_TWO: Final = 2
 _NOT_LIBRARY: Final = ("aten::zero_", "aten::zeros", "aten::fill_", "aten::memset")
 
 
@@ -66,8 +67,7 @@ def _finding(facts: Facts, sets: I64, kernels: I64) -> Finding:
     served = kernels[is_among(acts.owner[kernels], acts.owner[sets])]
     split = facts.activities_where(lambda said: said.split_k is True and said.role == "gemm", served)
     sizes = acts.bytes[sets]
-    known = sizes[sizes != MISSING]
-    size = f" of {bytes_text(int(np.median(known)))}" if known.size else ""
+    size = _size_text(sizes[sizes != MISSING])
     codes, order = np.unique(facts.op_names.code[acts.owner[sets]], return_counts=True)
     ranked = codes[np.argsort(-order, kind="stable")]
     owners = ", ".join(facts.op_names.strings[int(code)].removeprefix("aten::") for code in ranked[:_SHOWN])
@@ -87,3 +87,11 @@ def _finding(facts: Facts, sets: I64, kernels: I64) -> Finding:
         evidence=facts.evidence_of(sets),
         text=text,
     )
+
+
+def _size_text(sizes: I64) -> str:
+    """The size that all have, the two there are, or the smallest and the largest; empty where none is known."""
+    texts = list(dict.fromkeys(bytes_text(int(size)) for size in distinct(sizes)))
+    if len(texts) > _TWO:
+        return f" of {texts[0]} to {texts[-1]}"
+    return f" of {' or '.join(texts)}" if texts else ""
