@@ -29,11 +29,13 @@ _MAIN_SHARE: Final = 0.5
 
 
 def is_host_bound(facts: Facts) -> bool:
-    """Whether the busy share says that the device waits for the host, of a step (or window) with work to wait for."""
+    """Whether the device waits for the host most of a step (or window): it is idle, and nothing is queued for it."""
     figures = facts.timeline.per_step
     if figures.bound != "cpu" or figures.period_ns is None or not facts.counted.size or not figures.busy_ns.median:
         return False
-    return figures.period_of != "window" or facts.launches >= _FEWEST
+    if figures.period_of == "window" and facts.launches < _FEWEST:
+        return False
+    return facts.idle_cause.filler is not Filler.HELD_BACK
 
 
 def waits_idle_ns(facts: Facts) -> float | None:

@@ -49,6 +49,8 @@ class Filler(Enum):
     """A graph is captured: its kernels do not run then."""
     HOST_OP = auto()
     """Long ops that launch nothing: they compute on the CPU."""
+    HELD_BACK = auto()
+    """None of the host's: work that was launched already does not start."""
     OTHER = auto()
     """None of them: whatever the CPU is in during the longest gaps."""
 
@@ -73,13 +75,15 @@ def idle_cause(facts: Facts) -> IdleCause:
     figures = facts.timeline.per_step
     idle = max(0.0, (figures.period_ns or 0) - figures.busy_ns.median)
     total = max(1, int((facts.gaps.end - facts.gaps.begin).sum()))
-    found = _candidates(facts)
-    main = max(found, key=lambda some: some.idle_ns)
+    launching, nothing = min(_launching(facts), idle), np.zeros(0, np.int64)
+    held = int(facts.gaps.held_back.sum())
+    if held >= _MAIN_SHARE * total:
+        return IdleCause(Filler.HELD_BACK, idle, launching, idle * held / total, nothing)
+    main = max(_candidates(facts), key=lambda some: some.idle_ns)
     # The gaps end with the last activity: what lies after it is taken to be like the rest, up to what there is.
-    filled, launching = min(idle * main.idle_ns / total, main.spent_ns), min(_launching(facts), idle)
+    filled = min(idle * main.idle_ns / total, main.spent_ns)
     if main.idle_ns >= _MAIN_SHARE * total:
         return IdleCause(main.filler, idle, launching, filled, main.longest)
-    nothing = np.zeros(0, np.int64)
     if launching >= _MAIN_SHARE * idle:
         # What something else holds up would still be idle.
         launching = min(launching, idle - filled)

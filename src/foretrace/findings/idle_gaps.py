@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from foretrace.findings.facts import Facts
     from foretrace.trace.raw import I64
 
-__all__ = ["NOTHING", "SHORTEST_GAP_NS", "GapGroup", "Gaps", "IdleGaps", "gaps_of"]
+__all__ = ["NOTHING", "SHORTEST_GAP_NS", "GapGroup", "Gaps", "IdleGaps", "gaps_of", "held_back"]
 
 # Shorter gaps are the device's own between two kernels.
 SHORTEST_GAP_NS: Final = 10_000
 """What counts as a gap."""
+# From launch to start work takes some microseconds; what is queued for longer waits for something else than the host.
+_QUEUED_NS: Final = 100_000
 # A host range that is not much longer than the gap is what filled it.
 _FILLS: Final = 2
 # More are not looked at one by one: the longest tell the story.
@@ -46,6 +49,8 @@ class IdleGaps:
 
     total_ns: int
     groups: list[GapGroup]
+    held_back_ns: int
+    """How much of it is no fault of the host: see `held_back`."""
 
     @property
     def main(self) -> GapGroup | None:
@@ -63,6 +68,11 @@ class Gaps:
     following: I64
     """The activity that ends each."""
 
+    @cached_property
+    def held_back(self) -> I64:
+        """How much of each gap is no fault of the host: see `held_back`."""
+        return held_back(self.facts, self.begin, self.end, self.following)
+
     def within(self, begin: I64, end: I64) -> I64:
         """How much of each stretch of time [begin, end) the device idles, in nanoseconds."""
         before = np.concatenate(([0], np.cumsum(self.end - self.begin)))
@@ -79,7 +89,7 @@ class Gaps:
         """The gaps of at least this length, grouped."""
         length = self.end - self.begin
         kept = np.flatnonzero(length >= max(SHORTEST_GAP_NS, ns))
-        total = int(length[kept].sum())
+        total, held = int(length[kept].sum()), int(self.held_back[kept].sum())
         kept = kept[np.argsort(-length[kept], kind="stable")][:_MOST]
         rows = _filling(self.facts, self.begin[kept], self.end[kept], self.following[kept])
         named: dict[str, list[int]] = {}
@@ -90,7 +100,20 @@ class Gaps:
             for name, some in named.items()
         ]
         groups.sort(key=lambda group: -group.total_ns)
-        return IdleGaps(total, groups)
+        return IdleGaps(total, groups, held)
+
+
+def held_back(facts: Facts, begin: I64, end: I64, following: I64) -> I64:
+    """How long, at the end of each gap, the activity that ends it was launched already and did not start.
+
+    A stream that waits for an event, another rank's part of a collective, or work that is not in the file holds it
+    back. 0 where it is no longer than launches take.
+    """
+    launch = facts.trace.activities.launch[following]
+    launched = np.where(launch >= 0, facts.trace.rows.end[np.maximum(launch, 0)], end)
+    queued = end - np.maximum(begin, launched)
+    result: I64 = np.where(queued >= _QUEUED_NS, queued, 0)
+    return result
 
 
 def gaps_of(facts: Facts) -> Gaps:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.intervals import gaps
-from foretrace.findings.idle_gaps import SHORTEST_GAP_NS
+from foretrace.findings.idle_gaps import SHORTEST_GAP_NS, held_back
 from foretrace.trace.kineto import SYNC_NAME, Category
 from foretrace.trace.model import NONE
 from foretrace.trace.preorder import LEVEL
@@ -158,13 +158,17 @@ class Waits:
     def idle_inside(self) -> I64:
         """For each wait, how long the device idles during it: the host then waits for something else than its work.
 
-        Gaps that are the device's own, between one activity and the next, are left out.
+        Gaps that are the device's own, between one activity and the next, are left out, and so is the end of a gap in
+        which the next activity was launched already: the host waits for what holds that back.
         """
         rows, acts = self.facts.trace.rows, self.facts.trace.activities
         timed = np.flatnonzero(acts.timed)
         low, high = gaps(acts.ts[timed], acts.end[timed])
         long = high - low >= SHORTEST_GAP_NS
         low, high = low[long], high[long]
+        first = timed[np.argsort(acts.ts[timed], kind="stable")]
+        following = first[np.searchsorted(acts.ts[first], high)]
+        high = high - held_back(self.facts, low, high, following)
         total = np.concatenate(([0], np.cumsum(high - low)))
 
         def idle_before(time: I64) -> I64:

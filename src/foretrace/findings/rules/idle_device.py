@@ -4,7 +4,8 @@
 
 Gaps between activities of the busiest device that are longer than 50 microseconds and than three launches usually lie
 apart, where they make up at least a twentieth of the period. Where the CPU bounds the whole step, that finding says
-so, and names its longest gap.
+so, and names its longest gap. But where for most of the idle time what runs next was launched already, it is not the
+CPU that the device waits for, and this finding says so.
 
 ## Why it matters
 
@@ -28,6 +29,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.idle_advice import unblock
+from foretrace.findings.idle_causes import Filler
 from foretrace.findings.idle_gaps import NOTHING, IdleGaps
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.units import share_text, time_text
@@ -44,13 +46,20 @@ _LAUNCHES: Final = 3
 _SHARE: Final = 0.05
 _SHOWN: Final = 3
 _NAME: Final = 60
+_HELD_SHARE: Final = 0.5
+_HELD_CHANGE: Final = (
+    "see what the stream waits for: an event of another stream, another rank's part of a collective, another process"
+)
+_UNKNOWN: Final = " Record Python stacks (with_stack=True) to see what that is."
 
 
 def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding, about the group of gaps with the most idle time."""
     facts = facts_of(trace)
     figures = facts.timeline.per_step
-    if figures.bound in ("cpu", "unknown") or not figures.period_ns:
+    if figures.bound == "unknown" or not figures.period_ns or not facts.counted.size:
+        return
+    if figures.bound == "cpu" and facts.idle_cause.filler is not Filler.HELD_BACK:
         return
     usual = _LAUNCHES * figures.period_ns / max(1.0, facts.launches)
     long = facts.gaps.longer_than(max(_SHORTEST_NS, usual))
@@ -68,17 +77,26 @@ def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
     number = sum(group.count for group in long.groups)
     gaps = facts.each(number, "long gap", said=True)
     unknown = main.host_name == NOTHING and not facts.trace.has_stacks
+    held = facts.timeline.per_step.bound == "cpu" or long.held_back_ns >= _HELD_SHARE * long.total_ns
+    following = np.sort(main.following)
     return RULE.finding(
         f"the GPU idles {time_text(idle)} {facts.per}{':' if number % facts.steps else ' in'} {gaps}",
         count=facts.per_step(number),
         at_stake_ns=idle,
-        confidence=Confidence.LIKELY,
-        evidence=facts.evidence_of_rows(np.sort(rows)) if rows.size else facts.evidence_of(np.sort(main.following)),
+        confidence=Confidence.POSSIBLE if held else Confidence.LIKELY,
+        evidence=facts.evidence_of_rows(np.sort(rows)) if rows.size and not held else facts.evidence_of(following),
         text=(
             f"{share_text(idle / period_ns)} of the period. Meanwhile the CPU is: {where}."
-            + (" Record Python stacks (with_stack=True) to see what that is." if unknown else "")
+            + (_held_back(facts, long) if held else _UNKNOWN if unknown else "")
         ),
-        change=unblock(main.host_name, has_stacks=facts.trace.has_stacks),
+        change=_HELD_CHANGE if held else unblock(main.host_name, has_stacks=facts.trace.has_stacks),
+    )
+
+
+def _held_back(facts: Facts, long: IdleGaps) -> str:
+    return (
+        f" But for {time_text(facts.per_step(long.held_back_ns))} of it what runs next was launched already and did "
+        "not start: it is not the CPU that the device waits for."
     )
 
 
