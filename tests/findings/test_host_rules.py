@@ -341,6 +341,33 @@ def test_each_kind_of_cause_is_one_finding():
     }
 
 
+def test_a_copy_to_the_host_is_advised_a_pinned_buffer_there():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        step.op("aten::to", lambda step: step.memcpy("Memcpy DtoH (Device -> Pageable)", 1, bytes=800).sync())
+        step.leaf("aten::mm", GEMM, 300)
+
+    change = one(steps(step_of).load(), "FT203").change
+    assert 'buffer = torch.empty_like(x, device="cpu", pin_memory=True)' in change
+    assert "buffer.copy_(x, non_blocking=True)" in change
+    assert "copied.synchronize()  # before buffer is read" in change
+    assert 'to("cuda"' not in change
+    assert "DataLoader" not in change
+
+
+def test_a_branch_on_a_tensor_is_no_loss_that_is_printed():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        step.op("aten::is_nonzero", item)
+        step.leaf("aten::mm", GEMM, 300)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert finding.title == "is_nonzero makes the CPU wait for the GPU once a step"
+    assert "Python asks whether a tensor is true" in finding.text
+    assert "torch.where(condition, a, b)" in finding.change
+    assert "loss" not in finding.change
+
+
 def test_an_event_that_is_waited_for_is_told_from_a_synchronization():
     def step_of(step):
         step.leaf("aten::mm", GEMM, 300)

@@ -97,3 +97,17 @@ def test_a_card_without_bf16_is_not_told_to_use_it():
 def test_memsets_of_two_sizes_are_of_two_sizes():
     (finding,) = of("R025", "FT304")
     assert "8 memsets of 4 B or 8 B a step" in finding.text
+
+
+@pytest.mark.parametrize("name", ["R012", "R036", "R050", "R054", "R055"])
+def test_a_copy_to_the_host_is_not_advised_as_one_from_it(name):
+    (finding,) = [finding for finding in of(name, "FT203") if finding.title.startswith("a copy to the host")]
+    assert "buffer.copy_(x, non_blocking=True)" in finding.change
+
+
+def test_a_stream_that_waits_for_another_is_not_put_on_a_small_copy():
+    (finding,) = of("R009", "FT203")
+    assert finding.at_stake_ns < 200_000
+    assert not of("R009", "FT201")
+    (idle,) = of("R009", "FT401")
+    assert "what runs next was launched already and did not start" in idle.text

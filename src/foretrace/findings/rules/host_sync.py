@@ -11,7 +11,8 @@ pageable copies are another rule's.
 The host stops until the device has done everything that was queued. Then the queue is empty: the device idles until
 the host has launched again, and every launch after that is late. The loss is that idle time, not the wait itself, and
 no more than the wait: without it the host would be ahead by as much. What is at stake is that estimate. A call that
-holds the host while the device idles loses all of it.
+holds the host while the device idles loses all of it, but for time in which the next work was launched already: the
+device waits for something else then, and the host with it.
 
 ## How to confirm it
 
@@ -20,8 +21,9 @@ The evidence names the op and the annotation around it. Take it out, or move it 
 ## What usually helps
 
 Keep numbers on the device (losses, norms, flags) and read them every N steps. `torch.where` rather than indexing with
-a mask, which needs `nonzero`. `non_blocking=True` from pinned memory. `torch.cuda.set_sync_debug_mode("warn")` finds
-the line.
+a mask, which needs `nonzero`, and rather than `if` on a tensor, which needs its value. `non_blocking=True` from pinned
+memory; to the host, into a pinned buffer, with an event to wait for before it is read.
+`torch.cuda.set_sync_debug_mode("warn")` finds the line.
 """
 
 from __future__ import annotations
@@ -43,9 +45,8 @@ if TYPE_CHECKING:
 
 RULE = Rule(code="FT203", name="host-sync", needs=Needs.CALLS | Needs.DEVICE, since="0.1")
 
-_READS: Final = frozenset(
-    {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal", "aten::allclose"}
-)
+_READS: Final = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::equal", "aten::allclose"})
+_BRANCHES: Final = frozenset({"aten::is_nonzero"})
 _SIZES: Final = frozenset(
     {
         "aten::nonzero",
@@ -67,8 +68,16 @@ _INDEX_CHANGE: Final = """\
 a bool mask as an index needs nonzero; a masked op does not:
     x = torch.where(mask, value, x)  # or x.masked_fill_(mask, value), instead of x[mask] = value"""
 _COPY_CHANGE: Final = """\
-copy without waiting, from (or to) pinned memory, and read it a step later:
-    x = x.to("cuda", non_blocking=True)  # DataLoader(..., pin_memory=True)"""
+copy to pinned memory without waiting, and wait for the copy alone, where it is read:
+    buffer = torch.empty_like(x, device="cpu", pin_memory=True)  # once, outside the loop
+    buffer.copy_(x, non_blocking=True)
+    copied = torch.cuda.Event()
+    copied.record()
+    ...  # launch what comes next
+    copied.synchronize()  # before buffer is read"""
+_BRANCH_CHANGE: Final = """\
+let no Python branch depend on a tensor: choose on the device, or test on the host what the host knows:
+    x = torch.where(condition, a, b)  # instead of: x = a if condition else b"""
 _UPLOAD_CHANGE: Final = """\
 make constants once, outside the loop, and values where they are needed:
     torch.full((), value, device="cuda")  # torch.tensor(value, device="cuda") copies from the host and waits"""
@@ -115,6 +124,8 @@ def _kind(facts: Facts, at: int) -> str:
             return "explicit"
         return "ddp" if any(_DDP in item.path for item in facts.evidence_of_rows(row)) else "event"
     name = facts.op_text(cause)
+    if name in _BRANCHES:
+        return "branch"
     if name in _READS:
         return "read"
     if name in _SIZES:
@@ -130,6 +141,7 @@ _SHOWN: Final = {"upload": "a blocking upload", "download": "a copy to the host"
 _NAMES: Final = 30
 _CHANGES: Final = {
     "read": _READ_CHANGE,
+    "branch": _BRANCH_CHANGE,
     "size": _SIZE_CHANGE,
     "index": _INDEX_CHANGE,
     "download": _COPY_CHANGE,
@@ -207,6 +219,7 @@ def _why(kind: str, *, holds: bool) -> str:
         return "Nothing is queued then: the call itself takes that long."
     return {
         "read": "Reading a value into Python needs it now.",
+        "branch": "Python asks whether a tensor is true (if, while, and, assert), and needs its value for that.",
         "size": "The size of the result depends on the data, so the host has to know it.",
         "index": "Indexing with a bool tensor calls nonzero.",
         "download": "A copy to pageable host memory waits until it is done.",
