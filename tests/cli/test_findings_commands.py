@@ -76,6 +76,8 @@ def test_rules_are_selected_and_ignored():
     [
         (["--fail-on", "FT101"], 1),
         (["--fail-on", "hidden-copy"], 1),
+        (["--fail-on", "FT203,FT101"], 1),
+        (["--fail-on", "any", "--ignore", "FT1, FT2"], 0),
         (["--fail-on", "any"], 1),
         (["--fail-on", "FT203"], 0),
         (["--fail-on", "any", "--ignore", "FT1"], 0),

@@ -10,6 +10,7 @@ import click
 
 from foretrace._version import __version__
 from foretrace.cli.opening import open_trace, opening, opening_options
+from foretrace.cli.word_list import words_of
 from foretrace.trace.folder import load_all, trace_paths
 from foretrace.trace.source import members
 
@@ -49,9 +50,13 @@ def print_json(content: Any) -> None:
 )
 @click.option("--findings", is_flag=True, help="Every finding in full: what, where, why, what to change.")
 @click.option("--all", "everything", is_flag=True, help="Nothing folded: all trust lines, findings, ops of the tree.")
-@click.option("--select", multiple=True, metavar="CODE", help="Ask only these rules (FT101, FT1, hidden-copy).")
-@click.option("--ignore", multiple=True, metavar="CODE", help="Do not ask these rules.")
-@click.option("--fail-on", multiple=True, metavar="CODE|any", help="Exit with 1 when such a finding is there.")
+@click.option(
+    "--select", multiple=True, callback=words_of, metavar="CODE", help="Ask only these rules (FT101,FT2,hidden-copy)."
+)
+@click.option("--ignore", multiple=True, callback=words_of, metavar="CODE", help="Do not ask these rules.")
+@click.option(
+    "--fail-on", multiple=True, callback=words_of, metavar="CODE|any", help="Exit with 1 when such a finding is there."
+)
 @opening_options
 @click.option("--csv", "csv_folder", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as CSV.")
 def command(
