@@ -58,7 +58,7 @@ _CHANGES: Final = {
     "DeepEP": "give the exchange fewer multiprocessors: deep_ep.Buffer.set_num_sms(16), and compare both times",
 }
 _CHANGE: Final = """\
-give the collective fewer blocks, where its library has a setting for that, or let it run beside kernels that memory
+give the collective fewer blocks, where its library has a setting for that, or let it run beside kernels that memory \
 does not bound; compare both times"""
 
 

@@ -48,21 +48,21 @@ _CHANGES: Final = {
 gradients: reduce them while backward computes, in buckets of another size:
     DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)""",
     CommunicationKind.REDUCTION: """\
-all-reduces: those of gradients belong in backward, in buckets (DistributedDataParallel's bucket_cap_mb); those of
+all-reduces: those of gradients belong in backward, in buckets (DistributedDataParallel's bucket_cap_mb); those of \
 activations (tensor parallel) are hidden by the other half of a batch split in two""",
     CommunicationKind.SHARDS: """\
 all-gathers and reduce-scatters: where they are of sharded parameters, fetch the next layer's while this one computes:
     FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)""",
     CommunicationKind.EXCHANGE: """\
-all-to-alls: even out tokens or embeddings over the ranks, and compute something else meanwhile (asynchronous calls, or
+all-to-alls: even out tokens or embeddings over the ranks, and compute something else meanwhile (asynchronous calls, or \
 two half batches in turn)""",
     CommunicationKind.NEIGHBORS: """\
 sends and receives: start them earlier and wait later (dist.batch_isend_irecv); in a pipeline, more microbatches""",
     CommunicationKind.OTHER: "overlap it with computation that does not need its result",
 }
 _WITHOUT_BACKWARD: Final = """\
-no backward runs here, so these are no gradients but parts of a model split over devices: fewer devices for each
-replica, an all-reduce fused with what follows it, or two half batches in turn (one computes while the other
+no backward runs here, so these are no gradients but parts of a model split over devices: fewer devices for each \
+replica, an all-reduce fused with what follows it, or two half batches in turn (one computes while the other \
 communicates)"""
 _SPLIT_MODEL: Final = frozenset({CommunicationKind.REDUCTION, CommunicationKind.SHARDS})
 

@@ -62,7 +62,7 @@ _TRAINING: Final = """\
 the casts go with fp32 weights; where bf16 parameters will do:
     model = model.to(torch.bfloat16)  # with an optimizer that keeps fp32 copies"""
 _TRAINING_IN_FP16: Final = """\
-the casts go with fp32 weights, which training in fp16 needs, and this device has no bf16; more samples a step make
+the casts go with fp32 weights, which training in fp16 needs, and this device has no bf16; more samples a step make \
 them a smaller share"""
 _BF16_SINCE: Final = (8, 0)
 _DTYPES: Final = {"c10::BFloat16": "bfloat16", "c10::Half": "float16"}
