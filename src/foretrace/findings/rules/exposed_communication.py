@@ -54,8 +54,8 @@ activations (tensor parallel) are hidden by the other half of a batch split in t
 all-gathers and reduce-scatters: where they are of sharded parameters, fetch the next layer's while this one computes:
     FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)""",
     CommunicationKind.EXCHANGE: """\
-all-to-alls: even out tokens or embeddings over the ranks, and compute something else meanwhile (asynchronous calls, or \
-two half batches in turn)""",
+all-to-alls: even out tokens or embeddings over the ranks, and compute something else meanwhile (asynchronous calls, \
+or two half batches in turn)""",
     CommunicationKind.NEIGHBORS: """\
 sends and receives: start them earlier and wait later (dist.batch_isend_irecv); in a pipeline, more microbatches""",
     CommunicationKind.OTHER: "overlap it with computation that does not need its result",
