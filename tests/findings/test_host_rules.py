@@ -649,6 +649,50 @@ def test_an_optimizer_that_updates_one_tensor_at_a_time():
     assert not found(optimizer(MUL), "FT202")
 
 
+def test_an_optimizer_step_that_is_an_op_as_in_old_files():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 20)
+        step.op("Optimizer.step#SGD.step", lambda step: [step.leaf("aten::add_", MUL, 2) for _ in range(60)])
+
+    trace = steps(step_of).load()
+    finding = one(trace, "FT212")
+    assert finding.title == "SGD updates one tensor at a time: 60 kernels a step"
+    assert finding.evidence[0].name == "Optimizer.step#SGD.step"
+    assert not found(trace, "FT202")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("SGD", "torch.optim.SGD(model.parameters(), ..., fused=True)  # or foreach=True"),
+        ("NAdam", "torch.optim.NAdam(model.parameters(), ..., foreach=True)"),
+        ("Lion", "use a form of it that updates many tensors at once"),
+    ],
+)
+def test_the_optimizer_that_is_named_is_the_one_that_runs(name, change):
+    def step_of(step):
+        start = step.host
+        tiny(step, 60)
+        step.build.annotation(f"Optimizer.step#{name}.step", start, step.host - start)
+
+    finding = one(steps(step_of, period=500).load(), "FT212")
+    assert finding.change.startswith(change)
+    # 60 ops with a launch of 5.5 us, 0.75 us before and after it: launches bound the step.
+    assert finding.at_stake_ns == 375_000
+
+
+def test_gradients_that_are_filled_with_zeros_need_no_compiler():
+    def step_of(step):
+        start = step.host
+        tiny(step, 60)
+        step.build.annotation("Optimizer.zero_grad#SGD.zero_grad", start, step.host - start)
+        step.leaf("aten::mm", GEMM, 900)
+
+    finding = one(steps(step_of, period=1400).load(), "FT202")
+    assert "Most of them fill gradients with zeros." in finding.text
+    assert finding.change.startswith("optimizer.zero_grad(set_to_none=True)")
+
+
 def test_a_multi_tensor_optimizer_is_fine():
     assert not found(optimizer("void multi_tensor_apply_kernel<TensorListMetadata<4>, FusedAdam>(int)"), "FT212")
     assert not found(optimizer(MUL, 20), "FT212")

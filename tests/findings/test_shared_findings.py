@@ -111,3 +111,9 @@ def test_a_stream_that_waits_for_another_is_not_put_on_a_small_copy():
     assert not of("R009", "FT201")
     (idle,) = of("R009", "FT401")
     assert "what runs next was launched already and did not start" in idle.text
+
+
+def test_an_optimizer_step_in_an_old_file_is_told_from_a_chain():
+    (optimizer,), (chain,) = of("R067", "FT212"), of("R067", "FT202")
+    assert optimizer.title.startswith("SGD updates one tensor at a time: 483 kernels")
+    assert "540" not in chain.title

@@ -217,14 +217,22 @@ class Facts(CountedTrace):
         """Communication between devices."""
         return communication(self)
 
-    @cached_property
-    def optimizer_steps(self) -> I64:
-        """Rows of the annotations around the counted optimizer steps."""
+    def ranges_named(self, prefix: str) -> I64:
+        """Rows of the counted annotations whose name begins so; in old files such ranges are ops."""
         rows = self.trace.rows_of(Category.ANNOTATION)
         names = self.trace.rows.name[rows]
         distinct, inverse = np.unique(names, return_inverse=True)
-        wanted = [self.trace.strings[int(number)].startswith(_OPTIMIZER) for number in distinct]
-        return self.counted_rows(rows[np.array(wanted, bool)[inverse]]) if any(wanted) else rows[:0]
+        wanted = [self.trace.strings[int(number)].startswith(prefix) for number in distinct]
+        found = rows[np.array(wanted, bool)[inverse]] if any(wanted) else rows[:0]
+        ops = self.op_names.matching(lambda name: name.startswith(prefix))
+        if ops:
+            found = np.union1d(found, self.trace.ops.row[self.op_names.of(*ops)])
+        return self.counted_rows(found)
+
+    @cached_property
+    def optimizer_steps(self) -> I64:
+        """Rows of the counted optimizer steps."""
+        return self.ranges_named(_OPTIMIZER)
 
     @cached_property
     def in_optimizer(self) -> Bools:

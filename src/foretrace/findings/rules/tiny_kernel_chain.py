@@ -18,7 +18,8 @@ launch, one read and one write.
 ## What usually helps
 
 `torch.compile` on the function or module around them. For normalization, rotary embedding and activations there are
-fused ops: `torch.nn.functional.rms_norm`, `F.silu` and the like; for optimizers see the single-tensor one.
+fused ops: `torch.nn.functional.rms_norm`, `F.silu` and the like; for optimizers see the single-tensor one. Where the
+chain fills gradients with zeros, `zero_grad(set_to_none=True)`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.host_bound import follows_launches
 from foretrace.findings.launch_order import Chains, chains
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.findings.spans import Spans
 from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 from foretrace.units import time_text
@@ -49,6 +51,13 @@ _TINY_NS: Final = 10_000
 _LEAST: Final = 8
 # Kernels of PyTorch's own ops; those of libraries belong to their products, and Triton's are fused already.
 _EAGER: Final = frozenset({"ATen"})
+_ZERO_GRAD: Final = "Optimizer.zero_grad#"
+_MAIN_SHARE: Final = 0.5
+# Files in whole microseconds have kernels of none.
+_RESOLUTION_NS: Final = 1_000
+_NO_ZEROS: Final = (
+    "optimizer.zero_grad(set_to_none=True)  # the default since 2.0: drops gradients rather than fills them"
+)
 _CHANGE: Final = """\
 compile the function around them:
     @torch.compile
@@ -80,11 +89,12 @@ def _finding(facts: Facts, found: Chains) -> Finding:
     ops = distinct(facts.trace.ops.row[owners[owners >= 0]])
     cpu = int(rows.dur[ops].sum()) * saved / kernels
     device = int(acts.dur[found.members].sum()) * saved / kernels
+    zeros = _fills_gradients(facts, found)
     because = follows_launches(facts)
     cpu_bound = because is not None
     longest = int(np.bincount(found.chain).max())
     chained = "one chain" if found.number == facts.steps else facts.each(found.number, "chain", said=True)
-    median = float(np.median(acts.dur[found.members]))
+    median = max(_RESOLUTION_NS, float(np.median(acts.dur[found.members])))
     return RULE.finding(
         f"{facts.each(kernels, 'tiny kernel')} would fuse: {chained}",
         count=facts.per_step(found.number),
@@ -92,14 +102,25 @@ def _finding(facts: Facts, found: Chains) -> Finding:
         confidence=Confidence.LIKELY,
         evidence=facts.evidence_of(found.members[found.chain == found.chain[0]]),
         text=(
-            f"The longest chain has {longest} kernels; half of all take less than {time_text(median)}, and their ops "
+            f"The longest chain has {longest} kernels; half of all take at most {time_text(median)}, and their ops "
             f"cost the CPU {time_text(facts.per_step(int(rows.dur[ops].sum())))} {facts.per}. "
+            + ("Most of them fill gradients with zeros. " if zeros else "")
             + (
                 "The CPU bounds the step, so it is the launches that count."
                 if cpu_bound
                 else "What counts is that each reads and writes its tensor."
             )
         ),
-        change=_CHANGE,
-        because=because,
+        change=_NO_ZEROS if zeros else _CHANGE,
+        because=None if zeros else because,
     )
+
+
+def _fills_gradients(facts: Facts, found: Chains) -> bool:
+    """Whether most of the kernels are of an optimizer's `zero_grad`."""
+    rows = facts.ranges_named(_ZERO_GRAD)
+    if not rows.size:
+        return False
+    table, launch = facts.trace.rows, facts.trace.activities.launch[found.members]
+    spans = Spans(table.thread[rows], table.ts[rows], table.end[rows])
+    return bool((spans.holding(table.thread[launch], table.ts[launch]) >= 0).mean() >= _MAIN_SHARE)
