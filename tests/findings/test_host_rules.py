@@ -7,6 +7,7 @@ from making import BF16, COPY, GEMM, MUL, sdpa, steps, unfused
 from build import Build
 from foretrace.findings.engine import examine
 
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 NO_LAUNCHES = "no device activity is tied to its launch"
 UNLINKED = Build().op("aten::mm", 0, 5).kernel("k", 0, 1).load()
 
@@ -428,6 +429,23 @@ def test_a_copy_from_pageable_memory_and_its_wait_are_one_finding():
     assert not found(trace, "FT203")
 
 
+def test_only_a_loaders_batches_are_pinned_by_the_loader():
+    own = one(steps(upload, period=3000).load(), "FT204")
+    assert "DataLoader" not in own.change
+    assert "buffer = torch.empty(shape, pin_memory=True)" in own.change
+    loaded = one(steps(lambda step: (busy_host(step, LOADER, 100), upload(step)), period=3000).load(), "FT204")
+    assert "loader = DataLoader(dataset, pin_memory=True)" in loaded.change
+    assert own.confidence == loaded.confidence == "certain"
+
+
+def test_copies_in_one_window_may_be_a_model_that_moves_once():
+    build = Build().op("aten::to", 0, 2000)
+    build.memcpy("Memcpy HtoD (Pageable -> Device)", 50, 1237, launched=5, bytes=16_777_216)
+    finding = one(build.load(), "FT204")
+    assert finding.confidence == "possible"
+    assert "Parameters of a model move once: if these are, record later." in finding.text
+
+
 @pytest.mark.parametrize(
     ("name", "size"), [("Memcpy HtoD (Pinned -> Device)", 1 << 24), ("Memcpy HtoD (Pageable -> Device)", 8)]
 )
@@ -596,6 +614,9 @@ def test_compiled_code_that_costs_more_than_it_saves():
     finding = one(steps(step_of, period=200).load(), "FT210")
     assert "saves no launches" in finding.title
     assert finding.because == "FT201"
+    assert finding.change.startswith("compile more at once, or replay it as a CUDA graph:")
+    on_amd = steps(step_of, period=200).call("hipGetDevice", 1, 1)
+    assert one(on_amd.load(), "FT210").change.startswith("compile more at once, or replay it as a HIP graph:")
 
 
 def test_compiled_code_that_fuses_much_pays():

@@ -117,3 +117,11 @@ def test_an_optimizer_step_in_an_old_file_is_told_from_a_chain():
     (optimizer,), (chain,) = of("R067", "FT212"), of("R067", "FT202")
     assert optimizer.title.startswith("SGD updates one tensor at a time: 483 kernels")
     assert "540" not in chain.title
+
+
+def test_a_model_on_its_way_to_the_device_comes_from_no_loader():
+    (finding,) = of("R032", "FT204")
+    assert "DataLoader" not in finding.change
+    assert finding.confidence == "possible"
+    (finding,) = of("R067", "FT204")
+    assert "DataLoader" in finding.change

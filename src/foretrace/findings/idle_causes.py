@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from foretrace.findings.facts import Facts
     from foretrace.trace.raw import I64
 
-__all__ = ["LAUNCH_NS", "Filler", "IdleCause", "idle_cause"]
+__all__ = ["LAUNCH_NS", "Filler", "IdleCause", "idle_cause", "loader_rows"]
 
 LAUNCH_NS: Final = 100_000
 """What a launch costs the host at most with its op and Python, as profiled; what takes longer is something else."""
@@ -133,7 +133,7 @@ def _candidates(facts: Facts) -> list[_Stretches]:
     waits = names.flags(names.matching(lambda name: SYNC_NAME.match(name) is not None))(every)
     long = ~allocates & ~waits & (rows.dur[calls] >= _LONG_NS)
     return [
-        _Stretches(facts, Filler.LOADER, _loader(facts)),
+        _Stretches(facts, Filler.LOADER, loader_rows(facts)),
         _Stretches(facts, Filler.ALLOCATION, calls[allocates]),
         _Stretches(facts, Filler.CAPTURE, *_captures(facts)),
         _Stretches(facts, Filler.FIRST_USE, calls[long]),
@@ -141,7 +141,7 @@ def _candidates(facts: Facts) -> list[_Stretches]:
     ]
 
 
-def _loader(facts: Facts) -> I64:
+def loader_rows(facts: Facts) -> I64:
     """Annotations (in old files ops) around a loader's next batch."""
     trace = facts.trace
     rows = trace.rows_of(Category.ANNOTATION, Category.CPU_OP)

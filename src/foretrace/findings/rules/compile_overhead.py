@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
-from foretrace.findings.host_bound import follows_launches
+from foretrace.findings.host_bound import follows_launches, graph_word
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.names.decoded import ATTENTION_ROLES
 from foretrace.trace.distinct import either, without
@@ -48,7 +48,7 @@ _ATTENTION_OPS: Final = 20
 # Of the period; below it the step has other worries.
 _SHARE: Final = 0.05
 _CHANGE: Final = """\
-compile more at once, or replay it as a CUDA graph:
+compile more at once, or replay it as a {}:
     model = torch.compile(model, mode="reduce-overhead")"""
 
 
@@ -105,6 +105,6 @@ def _finding(facts: Facts, lookups: float, entering: float, saved: float) -> Fin
             f"their launches; fusion saved {_launches(saved)}, some {time_text(saved * _EAGER_OP_NS)}. The "
             "CPU bounds the step, so this is time the device waits."
         ),
-        change=_CHANGE,
+        change=_CHANGE.format(graph_word(facts)),
         because=follows_launches(facts),
     )
