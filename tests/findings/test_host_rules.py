@@ -95,6 +95,22 @@ def test_a_launch_that_takes_milliseconds_loads_code():
     assert finding.evidence[0].time_ns == 9_990_000
 
 
+def test_entering_compiled_code_is_what_costs_where_it_launches_little():
+    def step_of(step):
+        for number in range(2):
+            busy_host(step, "TorchDynamo Cache Lookup", 100)
+            step.op(
+                f"Torch-Compiled Region: {number}/0",
+                lambda step: (setattr(step, "host", step.host + 300), step.leaf("aten::addmm", GEMM, 3)),
+            )
+
+    result = {finding.code: finding for finding in examine(steps(step_of, period=950).load()).problems}
+    assert "fall while the host looks up and enters compiled code" in result["FT201"].text
+    assert result["FT201"].change.startswith("replay the launches as a CUDA graph")
+    assert result["FT201"].confidence == "likely"
+    assert result["FT210"].because == "FT201"
+
+
 def test_a_capture_belongs_to_the_warm_up():
     build = Build()
     for at in range(10):

@@ -219,15 +219,12 @@ class Facts(CountedTrace):
 
     def ranges_named(self, prefix: str) -> I64:
         """Rows of the counted annotations whose name begins so; in old files such ranges are ops."""
-        rows = self.trace.rows_of(Category.ANNOTATION)
+        rows = self.trace.rows_of(Category.ANNOTATION, Category.CPU_OP)
         names = self.trace.rows.name[rows]
-        distinct, inverse = np.unique(names, return_inverse=True)
-        wanted = [self.trace.strings[int(number)].startswith(prefix) for number in distinct]
-        found = rows[np.array(wanted, bool)[inverse]] if any(wanted) else rows[:0]
-        ops = self.op_names.matching(lambda name: name.startswith(prefix))
-        if ops:
-            found = np.union1d(found, self.trace.ops.row[self.op_names.of(*ops)])
-        return self.counted_rows(found)
+        wanted = np.zeros(len(self.trace.strings), bool)
+        for number in distinct(names).tolist():
+            wanted[number] = self.trace.strings[number].startswith(prefix)
+        return self.counted_rows(rows[wanted[names]])
 
     @cached_property
     def optimizer_steps(self) -> I64:

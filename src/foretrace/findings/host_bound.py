@@ -22,6 +22,7 @@ __all__ = [
 FOLLOWS_LAUNCHES: Final = "FT201"
 """The finding that the host bounds the step: what makes its launches dear or many follows from it."""
 _WAITS: Final = "FT203"
+_OF_LAUNCHES: Final = (Filler.LAUNCHES, Filler.COMPILED)
 # A window with fewer launches shows nothing but its own edges.
 _FEWEST: Final = 10
 # Waits with this share of the idle time are what the device waits for; the rest comes with any step.
@@ -50,7 +51,7 @@ def follows_launches(facts: Facts) -> str | None:
     """What a finding about launches follows from: that the host bounds the step, where launches are why it does."""
     if not is_host_bound(facts) or waits_idle_ns(facts) is not None:
         return None
-    return FOLLOWS_LAUNCHES if facts.idle_cause.filler is Filler.LAUNCHES else None
+    return FOLLOWS_LAUNCHES if facts.idle_cause.filler in _OF_LAUNCHES else None
 
 
 def is_amd(facts: Facts) -> bool:

@@ -30,6 +30,7 @@ _MAIN_SHARE: Final = 0.5
 # A call takes some microseconds. One that takes so long while nothing runs loads code, or makes what it needs first.
 _LONG_NS: Final = 1_000_000
 _OWN: Final = "aten::"
+_COMPILED: Final = "CompiledFunction"
 _CAPTURE_BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
 _CAPTURE_ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
 
@@ -49,6 +50,8 @@ class Filler(Enum):
     """A graph is captured: its kernels do not run then."""
     HOST_OP = auto()
     """Long ops that launch nothing: they compute on the CPU."""
+    COMPILED = auto()
+    """Compiled code is looked up and entered, which takes longer than its launches."""
     HELD_BACK = auto()
     """None of the host's: work that was launched already does not start."""
     OTHER = auto()
@@ -67,7 +70,7 @@ class IdleCause:
     filled_ns: float
     """How much of it the filler takes; of `OTHER`, what launches do not explain."""
     rows: I64
-    """The filler's host ranges in the idle time, the longest first; none of `LAUNCHES` and `OTHER`."""
+    """The filler's host ranges in the idle time, the longest first; none where it has none."""
 
 
 def idle_cause(facts: Facts) -> IdleCause:
@@ -88,6 +91,9 @@ def idle_cause(facts: Facts) -> IdleCause:
         # What something else holds up would still be idle.
         launching = min(launching, idle - filled)
         return IdleCause(Filler.LAUNCHES, idle, launching, launching, nothing)
+    compiled = _Stretches(facts, Filler.COMPILED, _entered(facts))
+    if compiled.idle_ns >= _MAIN_SHARE * total:
+        return IdleCause(Filler.COMPILED, idle, launching, idle * compiled.idle_ns / total, compiled.longest)
     return IdleCause(Filler.OTHER, idle, launching, idle - launching, nothing)
 
 
@@ -119,7 +125,9 @@ class _Stretches:
         rows, end = rows[believed], (table.end[rows] if end is None else end)[believed]
         self.filler = filler
         self.idle_ns = int(facts.gaps.within(*union(table.ts[rows], end)).sum())
-        counted = np.isin(rows, facts.counted_rows(rows))
+        flag = np.zeros(len(table), bool)
+        flag[facts.counted_rows(rows)] = True
+        counted = flag[rows]
         self.spent_ns = facts.per_step(union_length(table.ts[rows[counted]], end[counted])) or float(self.idle_ns)
         each = facts.gaps.within(table.ts[rows], end)
         order = np.argsort(-each, kind="stable")
@@ -145,9 +153,20 @@ def loader_rows(facts: Facts) -> I64:
     """Annotations (in old files ops) around a loader's next batch."""
     trace = facts.trace
     rows = trace.rows_of(Category.ANNOTATION, Category.CPU_OP)
-    numbers, inverse = np.unique(trace.rows.name[rows], return_inverse=True)
-    wanted = np.array([is_loader(trace.strings[int(number)]) for number in numbers] or [False], bool)
-    return rows[wanted[inverse.reshape(-1)]] if wanted.any() else rows[:0]
+    names = trace.rows.name[rows]
+    wanted = np.zeros(len(trace.strings), bool)
+    for number in distinct(names).tolist():
+        wanted[number] = is_loader(trace.strings[number])
+    return rows[wanted[names]]
+
+
+def _entered(facts: Facts) -> I64:
+    """Entries of compiled code, forward and backward, and lookups of it; what takes long compiles or does more."""
+    regions, names = facts.regions, facts.op_names
+    called = names.matching(lambda name: name.startswith(_COMPILED))
+    rows = np.concatenate((regions.rows, regions.lookups, facts.trace.ops.row[names.of(*called)]))
+    short: I64 = rows[facts.trace.rows.dur[rows] < _LONG_NS].astype(np.int64)
+    return short
 
 
 def _captures(facts: Facts) -> tuple[I64, I64]:

@@ -38,6 +38,7 @@ from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.host_bound import is_amd, is_host_bound
 from foretrace.findings.idle_causes import Filler
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import is_among
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _uncached(facts: Facts, rows: I64) -> tuple[int, int]:
     if len(asked) < _FEWEST:
         return 0, 0
     frees = np.array([_FREES.search(facts.trace.name(int(row))) is not None for row in rows], bool)
-    made = int(np.isin(asked, facts.op_around(rows[~frees])).sum())
+    made = int(is_among(asked, facts.op_around(rows[~frees])).sum())
     # An allocator that warms up allocates much and frees little.
     steady = 2 * int(frees.sum()) >= int((~frees).sum())
     return (made, len(asked)) if steady and made >= _EVERY * len(asked) else (0, 0)

@@ -10,8 +10,10 @@ What to change depends on what most of the idle time goes to. A graph, or fewer 
 to the next adds up to half of it; a launch counts for 0.1 ms at most, twice that with Python stacks, as what takes
 longer is something else. Otherwise the one thing that the host is in meanwhile: calls that wait for the device
 (`host-sync`), calls that allocate (`allocator-calls`), the `DataLoader`, the first use of a kernel or library (calls of
-a millisecond and more), a capture, an op that computes on the CPU. At stake is what that change can win, not all idle
-time. A graph is no help either where one launch makes the step, or where graphs replay most of the work already.
+a millisecond and more), a capture, an op that computes on the CPU, entering compiled code. At stake is what that change
+can win, not all idle time. A graph is no help either where one launch makes the step, or where graphs replay most of
+the work already. Where the next work is launched already and does not start, the device waits for something else than
+the CPU (`idle-device`).
 
 ## Why it matters
 
@@ -87,6 +89,7 @@ _MEANWHILE: Final = {
     Filler.ALLOCATION: "the driver allocates or frees memory",
     Filler.FIRST_USE: "the host is in calls of a millisecond and more, as the first use of a kernel, a library or a "
     "stream takes",
+    Filler.COMPILED: "the host looks up and enters compiled code",
     Filler.CAPTURE: "a graph is captured, whose kernels do not run then",
 }
 
@@ -149,7 +152,11 @@ def _waits_in_graph(facts: Facts) -> str:
 
 
 def _wants_graph(facts: Facts, cause: IdleCause) -> bool:
-    return cause.filler is Filler.LAUNCHES and facts.launches >= _FEWEST and graph_share(facts) < _REPLAYED
+    return (
+        cause.filler in (Filler.LAUNCHES, Filler.COMPILED)
+        and facts.launches >= _FEWEST
+        and graph_share(facts) < _REPLAYED
+    )
 
 
 def _stake(facts: Facts, cause: IdleCause) -> float:
@@ -171,7 +178,7 @@ def _change(facts: Facts, cause: IdleCause) -> str | None:
         return _MAKE if _MADE.match(name) else _ON_DEVICE.format(name)
     if graph_share(facts) >= _REPLAYED:
         return _IN_GRAPHS
-    if cause.filler is Filler.LAUNCHES:
+    if cause.filler in (Filler.LAUNCHES, Filler.COMPILED):
         return _of_launches(facts, cause).format(graph_word(facts))
     main = facts.gaps.longer_than(0).main
     return unblock(main.host_name, has_stacks=facts.trace.has_stacks) if main is not None else None
@@ -215,7 +222,8 @@ def _confidence(facts: Facts, cause: IdleCause, waits: float | None) -> Confiden
     """Several steps show a period; one window shows its edges too, and recorded stacks slow the CPU."""
     if not facts.has_steps:
         return Confidence.POSSIBLE
-    sure = facts.steps > 1 and not facts.trace.has_stacks and waits is None and _wants_graph(facts, cause)
+    sure = facts.steps > 1 and not facts.trace.has_stacks and waits is None and cause.filler is Filler.LAUNCHES
+    sure = sure and _wants_graph(facts, cause)
     return Confidence.CERTAIN if sure else Confidence.LIKELY
 
 
