@@ -132,3 +132,48 @@ def test_columns_of_any_values(tmp_path_factory, events):
     path = tmp_path_factory.getbasetemp() / "values.json"
     path.write_text("[" + ",\n".join(events) + "]")
     assert differences(reading(path, "scan"), reading(path, "msgspec")) == []
+
+
+def op(more: str, **values: str) -> str:
+    """An op as text, with values as they are written."""
+    given = {"cat": '"cpu_op"', "pid": "1", "tid": "1", "ts": "1", **values}
+    return (
+        "{"
+        + ", ".join(['"ph": "X"', '"name": "a"', '"dur": 1', *(f'"{k}": {v}' for k, v in given.items())])
+        + more
+        + "}"
+    )
+
+
+DEEP = "[" * 65 + "]" * 65
+LONG = "1" * 400 + ".5"
+ODD_LISTS = {
+    "an escaped key beside one key too many": [
+        op(', "args": {"a": 1}, "args": {"b": 2}'),
+        op(', "\\u0061rgs": {"External id": 77777}'),
+    ],
+    "an escaped key beside one inside": [op(', "x": {"args": {"q": 1}}, "\\u0061rgs": {"c": 7}')],
+    "ids beyond int64": [op("", pid="9223372036854775808"), op("", pid="9223372036854775808.0")],
+    "a float before the id it equals": [op("", tid="1e22"), op("", tid="1" + "0" * 22)],
+    "thousands of zeros": [op("", ts='"' + "0" * 5000 + '1"'), op("", ts="0." + "0" * 4999 + "1e5000")],
+    "a quote and thousands of digits": ['{"ph": "X", "cat": "kernel", "name": "a"b", "ts": ' + "1" * 4301 + "}"],
+    **{
+        f"{value[:5]} for an id": [op(f', "args": {{"External id": {value}, "external id": 3}}')]
+        for value in ("NaN", "1e309", DEEP)
+    },
+    **{
+        f"{value[:5]} for a category": [op("", cat=value, pid='"CPU functions"')]
+        for value in ("NaN", "1e309", DEEP, LONG)
+    },
+}
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["in a piece", "at the end"])
+@pytest.mark.parametrize("case", ODD_LISTS)
+def test_odd_events_read_alike_wherever_they_stand(tmp_path, case, last):
+    path = tmp_path / "odd.json"
+    plain = [op(""), op(', "args": {"External id": 5}')]
+    path.write_text("[" + ",\n".join([*plain, *ODD_LISTS[case]] if last else [*ODD_LISTS[case], *plain]) + "]")
+    read = reading(path, "msgspec")
+    assert not isinstance(read, str), read
+    assert differences(reading(path, "scan"), read) == []

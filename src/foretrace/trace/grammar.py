@@ -164,6 +164,10 @@ def _is_boundless(number: bytes) -> bool:
     return len(number) > LONGEST_INTEGER
 
 
+# Without a category, or with none of the first name of an id, an event is read otherwise.
+_THERE: Final = frozenset({"cat", "External id"})
+
+
 class Tokens:
     """Reads values of one text, notes damage, and writes what it read as clean JSON."""
 
@@ -359,6 +363,7 @@ class Tokens:
         """(key, start and end of the value) of an object; ``self._behind`` is behind its brace.
 
         Numbers of the ``kept`` keys stay as they are written; an object under ``inner`` is read by its own members.
+        Where it matters whether a value is there, one that cannot be kept reads false rather than null.
         """
         at = self.opened(at, is_object=True)
         while not self.closes(at):
@@ -370,6 +375,8 @@ class Tokens:
                 at = self._behind
             else:
                 at = self.value(at, bounded=name not in kept)
+                if name in _THERE and self._copied == at and self._parts[-1] == b"null":
+                    self._parts[-1] = b"false"
             yield name, start, at
             behind = at
             at = self.space(at)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Strings", "Threads"]
 
 _NULL: Final = b"null"
+_INT64: Final = 2**63 - 1
 
 
 class Strings:
@@ -85,6 +86,12 @@ class Threads:
     def _number(self, event: Event) -> int:
         number = self.numbers.setdefault((id_text(event.pid), id_text(event.tid)), len(self.numbers))
         # Keys that are equal have one text: 1, 1.0 and True are all "1". A list or an object is no key.
-        with suppress(TypeError):
-            self._known[event.pid, event.tid] = number
+        if _is_one_text(event.pid) and _is_one_text(event.tid):
+            with suppress(TypeError):
+                self._known[event.pid, event.tid] = number
         return number
+
+
+def _is_one_text(value: Any) -> bool:
+    """Whether all that is equal to an id is spelled alike: a float that int64 does not hold has no text."""
+    return not isinstance(value, int | float) or abs(value) <= _INT64

@@ -150,7 +150,7 @@ def order_in_numpy(thread: I32 | I64, start: I64, end: I64) -> I64:
         touched[:-1] |= tied
         spots = np.flatnonzero(touched)
         some = order[spots]
-        order[spots] = some[np.lexsort((some, start[some] - end[some], start[some], thread[some]))]
+        order[spots] = some[np.lexsort((some, ~end[some], start[some], thread[some]))]
     return order.astype(np.int64, copy=False)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from foretrace.trace.document import NOTES, Document, Stop
 from foretrace.trace.entries import (
+    Event,
     Sorted,
     activity_columns,
     decode_event,
@@ -55,6 +56,8 @@ _NULL: Final = b"null"
 _ERROR_BYTE: Final = re.compile(r"\(byte (\d+)\)")
 _LINE_FEED: Final = 0x0A
 _BRACE: Final = 0x7B
+# A key "args" may be written with escapes of its letters; one that is not found can make up for one too many.
+_MAY_ESCAPE: Final = rb"\u00"
 
 
 def count_lines(text: bytes | mmap, start: int, stop: int) -> int:
@@ -238,7 +241,7 @@ class MsgspecReader:
         places = args_places(piece)
         sizes = np.array([len(event.args) for event in events], np.int64)
         with_args = np.flatnonzero(sizes)
-        if len(places) != len(with_args):
+        if len(places) != len(with_args) or (_MAY_ESCAPE in piece and not _holds(piece, places, events)):
             return len(piece) // 2
         try:
             kinds = Sorted(events)
@@ -339,6 +342,12 @@ class MsgspecReader:
         values, fractions = nanoseconds_column(texts)
         values[[row for row in odd if row not in decoded]] = MISSING
         return values, fractions
+
+
+def _holds(piece: bytes, places: I64, events: list[Event]) -> bool:
+    """Whether the args of the events lie at these places."""
+    with_args = [event.args for event in events if event.args]
+    return all(piece.startswith(bytes(args), place) for args, place in zip(with_args, places.tolist(), strict=True))
 
 
 def parse_events(text: bytes, name: str = "trace") -> RawTrace:

@@ -20,7 +20,9 @@ __all__ = ["args_places", "boundary"]
 # Braces that are looked at for the end of an event.
 _MOST_LOOKS: Final = 200
 
-_NEXT_EVENT: Final = re.compile(rb'\{[ \t\n\r]*+"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"')
+_NEXT_EVENT: Final = re.compile(
+    rb'\{[ \t\n\r]*+"(?:ph|cat|name|pid|tid|ts|dur|args|id2?|bp|sf?|tts|tdur|cname|scope|v)"'
+)
 _ARGS: Final = re.compile(rb'"args"[ \t\n\r]*+:[ \t\n\r]*+')
 _ARGS_WORD: Final = int.from_bytes(b"args", "little")
 _SPACES: Final = b" \t\n\r"

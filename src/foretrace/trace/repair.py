@@ -216,7 +216,11 @@ def _is_likely(found: Found) -> bool:
     """Whether a guessed event looks like one: it has a phase, and has not taken in another event or key."""
     if "ph" not in found.keys or len(set(found.keys)) < len(found.keys):
         return False
-    event = json.loads(found.clean)
+    try:
+        event = json.loads(found.clean)
+    except ValueError:
+        # A number of thousands of digits is none that anyone wrote.
+        return False
     short = [event["ph"], event.get("cat", "")]
     return not any(isinstance(text, str) and (len(text) > _LONGEST_WORD or '"' in text) for text in short)
 

@@ -52,7 +52,7 @@ def nanoseconds(text: bytes) -> int:
     if taken - (len(digits) - len(significant)) > _DIGITS:
         return furthest
     kept = digits[: max(taken, 0)]
-    value = int(kept or b"0") * int(10 ** max(taken - len(digits), 0))
+    value = int(kept.lstrip(b"0") or b"0") * int(10 ** max(taken - len(digits), 0))
     value += 0 <= taken < len(digits) and digits[taken] >= 0x35  # noqa: PLR2004 - the digit five
     if value > _LIMIT:
         return furthest
