@@ -241,7 +241,9 @@ class MsgspecReader:
         places = args_places(piece)
         sizes = np.array([len(event.args) for event in events], np.int64)
         with_args = np.flatnonzero(sizes)
-        if len(places) != len(with_args) or (_MAY_ESCAPE in piece and not _holds(piece, places, events)):
+        # A backslash is found far quicker than what may follow it.
+        escapes = b"\\" in piece and _MAY_ESCAPE in piece
+        if len(places) != len(with_args) or (escapes and not _holds(piece, places, events)):
             return len(piece) // 2
         try:
             kinds = Sorted(events)
