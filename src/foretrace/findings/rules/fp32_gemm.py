@@ -38,7 +38,7 @@ from foretrace.trace.distinct import distinct
 from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from foretrace.findings.name_index import Bools
     from foretrace.names.decoded import Decoded
@@ -101,20 +101,22 @@ def _is_slow(said: Decoded) -> bool:
 
 def _within_reach(facts: Facts, some: I64) -> I64:
     """Without the kernels of somebody's own, which neither autocast nor a setting changes."""
-    known = (facts.what(int(at)).library != "unknown" or _owner(facts, int(at)).startswith(_ATEN) for at in some)
-    kept: I64 = some[np.fromiter(known, bool, len(some))]
-    return kept
-
-
-def _owner(facts: Facts, activity: int) -> str:
-    op = int(facts.trace.activities.owner[activity])
-    return facts.op_text(op) if op >= 0 else ""
+    return some[_told(facts, some, lambda said: said.library != "unknown", lambda op: op.startswith(_ATEN))]
 
 
 def _convolves(facts: Facts, some: I64) -> Bools:
     """Which of these compute a convolution, by their name or their op: cuDNN calls matrix products for some."""
-    asked = (facts.what(int(at)).role == "convolution" or _CONVOLUTION in _owner(facts, int(at)) for at in some)
-    return np.fromiter(asked, bool, len(some))
+    return _told(facts, some, lambda said: said.role == "convolution", lambda op: _CONVOLUTION in op)
+
+
+def _told(facts: Facts, some: I64, by_name: Callable[[Decoded], bool], by_op: Callable[[str], bool]) -> Bools:
+    """Which of these their name tells it of, or their op's name; each name is asked once."""
+    flag = np.array([by_name(said) for said in facts.decoded] or [False], bool)
+    told: Bools = flag[facts.activity_names.code[some]]
+    owner = facts.trace.activities.owner[some]
+    owned = np.flatnonzero(owner >= 0)
+    told[owned] |= facts.op_names.flags(facts.op_names.matching(by_op))(owner[owned])
+    return told
 
 
 def _finding(facts: Facts, some: I64, what: str, because: str | None) -> Finding:
