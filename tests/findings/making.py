@@ -7,10 +7,24 @@ from typing import Any
 
 from build import Build
 
-__all__ = ["BF16", "FLASH", "FP32", "Step", "sdpa", "steps", "unfused"]
+__all__ = [
+    "BF16",
+    "FLASH",
+    "FP32",
+    "LOADER",
+    "Step",
+    "busy_host",
+    "item",
+    "sdpa",
+    "slow_download",
+    "steps",
+    "tiny",
+    "unfused",
+]
 
 LAUNCH = 5.5
 """What a launch takes on the host."""
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 BF16, FP32 = "c10::BFloat16", "float"
 FLASH = (
     "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, cutlass::bfloat16_t>>"
@@ -155,3 +169,36 @@ def unfused(
         between(step)
     step.leaf("aten::_softmax", SOFTMAX, 250, **given(scores))
     return step.leaf("aten::bmm", gemm, 80, **given(scores, value))
+
+
+def tiny(step: Step, number: int = 10) -> None:
+    """Kernels of a microsecond, one after another."""
+    for _ in range(number):
+        step.leaf("aten::mul", MUL, 1)
+
+
+def busy_host(step: Step, name: str, length: float) -> None:
+    """An op that keeps the CPU busy and launches nothing."""
+    step.op(name, lambda step: setattr(step, "host", step.host + length))
+
+
+def item(step: Step) -> None:
+    """A value read on the host: a copy of four bytes, waited for."""
+
+    def read(step: Step) -> None:
+        step.op(
+            "aten::_local_scalar_dense", lambda step: step.memcpy("Memcpy DtoH (Device -> Pinned)", 2, bytes=4).sync()
+        )
+
+    step.op("aten::item", read)
+
+
+def slow_download(step: Step, length: float) -> None:
+    """A blocking copy to the host that begins only after a while."""
+    start = step.device = max(step.device, step.host + 2)
+    step.build.activity(
+        "Memcpy DtoH (Device -> Pageable)", step.host + length, 2, step.host, "gpu_memcpy", "cudaMemcpy", bytes=64
+    )
+    step.build.events[-2]["dur"] = length + 4
+    step.host += length + 5
+    step.device = start + length + 2
