@@ -219,7 +219,7 @@ def run_open(monkeypatch, *words):
     """Run the command with a client in place of the browser; (result, what the client got)."""
     if not free(PORT):
         pytest.skip(f"port {PORT} is taken on this machine")
-    got = []
+    got, clients = [], []
 
     def browse(link):
         url = link.partition("url=")[2]
@@ -231,11 +231,16 @@ def run_open(monkeypatch, *words):
             got.append(connection.getresponse().read())
             connection.close()
 
-        threading.Thread(target=fetch).start()
+        clients.append(threading.Thread(target=fetch))
+        clients[0].start()
         return True
 
     monkeypatch.setattr("webbrowser.open", browse)
-    return CliRunner().invoke(cli, ["open", *words]), got
+    result = CliRunner().invoke(cli, ["open", *words])
+    # The command ends when all is sent, which is before the client has read it.
+    for client in clients:
+        client.join()
+    return result, got
 
 
 def test_open_serves_the_file_and_says_what_the_viewer_hides(tmp_path, monkeypatch):
