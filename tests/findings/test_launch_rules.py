@@ -109,9 +109,50 @@ def test_a_capture_belongs_to_the_warm_up():
     for at in range(10):
         build.kernel("k", 20_310 + 20 * at, 5, launched=20_305 + 20 * at)
     finding = one(build.load(), "FT201")
-    assert finding.at_stake_ns == 20_000_000
-    assert "20.000 ms of idle time in the file fall while a graph is captured" in finding.text
+    # Up to the first launch after it, which replays what was captured.
+    assert finding.at_stake_ns == 20_005_000
+    assert "20.005 ms of idle time in the file fall while a graph is captured" in finding.text
     assert finding.change.startswith("record later")
+
+
+def test_what_is_done_before_a_capture_is_part_of_it():
+    build = Build()
+    for at in range(10):
+        build.kernel("k", 10 + 20 * at, 5, launched=5 + 20 * at)
+    build.call("cudaDeviceSynchronize", 250, 2).memset(15_010, 2, launched=15_000)
+    build.call("cudaStreamBeginCapture", 20_000, 2).call("cudaStreamEndCapture", 20_290, 10)
+    build.kernel("k", 20_310, 5, launched=20_305)
+    finding = one(build.load(), "FT201")
+    # From the wait on, but for the memset.
+    assert finding.at_stake_ns == 20_053_000
+    assert finding.change.startswith("record later")
+
+
+@pytest.mark.parametrize(
+    ("op", "doing", "change"),
+    [
+        ("aten::split_with_sizes", "aten::split_with_sizes, which makes views only", "make fewer views"),
+        ("aten::randn", "aten::randn, which launches nothing", "make tensors on the device"),
+        ("aten::sort", "aten::sort, which launches nothing", "let aten::sort work on the device"),
+    ],
+)
+def test_an_op_that_launches_nothing_computes_or_makes_views(op, doing, change):
+    finding = one(steps(lambda step: (busy_host(step, op, 8000), tiny(step, 2)), period=10_000).load(), "FT201")
+    assert doing in finding.text
+    assert finding.change.startswith(change)
+
+
+@pytest.mark.parametrize(("major", "code"), [(6, "make_graphed_callables"), (7, "torch.compile"), (9, "torch.compile")])
+def test_only_a_device_that_triton_knows_is_told_to_compile(major, code):
+    build = steps(tiny, period=150)
+    build.header["deviceProperties"][0]["computeMajor"] = major
+    assert code in one(build.load(), "FT201").change
+
+
+def test_less_than_one_launch_a_step_is_said_so():
+    build = Build().step(1, 0, 1000).kernel("k", 10, 1, launched=5).step(2, 1000, 1000).step(3, 2000, 1000)
+    finding = one(build.kernel("k", 2010, 1, launched=2005).step(4, 3000, 1000).load(), "FT201")
+    assert "waits for less than one launch a step." in finding.text
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ _MAIN_SHARE: Final = 0.5
 _LONG_NS: Final = 1_000_000
 _OWN: Final = "aten::"
 _COMPILED: Final = "CompiledFunction"
+_PREPARING: Final = 3
 _CAPTURE_BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
 _CAPTURE_ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
 
@@ -118,18 +119,19 @@ def _launching(facts: Facts) -> float:
 class _Stretches:
     """Times at which the host is in one kind of thing, and how long the device idles then."""
 
-    def __init__(self, facts: Facts, filler: Filler, rows: I64, end: I64 | None = None) -> None:
-        """``end``: until when, where that is not the end of each row."""
+    def __init__(self, facts: Facts, filler: Filler, rows: I64, times: tuple[I64, I64] | None = None) -> None:
+        """``times``: from when until when, where that is not from start to end of each row."""
         table = facts.trace.rows
+        start, end = times or (table.ts[rows], table.end[rows])
         believed = table.fault[rows] == TimeFault.NONE
-        rows, end = rows[believed], (table.end[rows] if end is None else end)[believed]
+        rows, start, end = rows[believed], start[believed], end[believed]
         self.filler = filler
-        self.idle_ns = int(facts.gaps.within(*union(table.ts[rows], end)).sum())
+        self.idle_ns = int(facts.gaps.within(*union(start, end)).sum())
         flag = np.zeros(len(table), bool)
         flag[facts.counted_rows(rows)] = True
         counted = flag[rows]
-        self.spent_ns = facts.per_step(union_length(table.ts[rows[counted]], end[counted])) or float(self.idle_ns)
-        each = facts.gaps.within(table.ts[rows], end)
+        self.spent_ns = facts.per_step(union_length(start[counted], end[counted])) or float(self.idle_ns)
+        each = facts.gaps.within(start, end)
         order = np.argsort(-each, kind="stable")
         self.longest: I64 = rows[order[each[order] > 0]]
 
@@ -169,14 +171,32 @@ def _entered(facts: Facts) -> I64:
     return short
 
 
-def _captures(facts: Facts) -> tuple[I64, I64]:
-    """(the calls that begin a capture, when each has ended): the next call that ends one, on any thread."""
+def _captures(facts: Facts) -> tuple[I64, tuple[I64, I64]]:
+    """(the calls that begin a capture, from when until when each takes).
+
+    Before it ``torch.cuda.graph`` waits for the device, collects garbage and empties the cache: that begins with the
+    first wait after the last launches. After it the graph is made, up to the next launch, which is its first replay.
+    """
     calls, names, rows = facts.runtime_rows, facts.call_names, facts.trace.rows
-    begin = calls[names.of(*names.matching(lambda name: _CAPTURE_BEGINS.match(name) is not None))]
-    ends = np.sort(rows.end[calls[names.of(*names.matching(lambda name: _CAPTURE_ENDS.match(name) is not None))]])
+
+    def named(pattern: re.Pattern[str]) -> I64:
+        found = calls[names.of(*names.matching(lambda name: pattern.match(name) is not None))]
+        return found[np.argsort(rows.ts[found], kind="stable")]
+
+    begin, ends = named(_CAPTURE_BEGINS), np.sort(rows.end[named(_CAPTURE_ENDS)])
     at = np.searchsorted(ends, rows.end[begin])
-    closed = at < len(ends)
-    return begin[closed], ends[at[closed]]
+    begin, at = begin[at < len(ends)], at[at < len(ends)]
+    start, end = rows.ts[begin].copy(), ends[at]
+    launches, waits = facts.trace.launches, named(SYNC_NAME)
+    for number, row in enumerate(begin):
+        mine = launches[(rows.thread[launches] == rows.thread[row])]
+        before, after = mine[rows.ts[mine] < start[number]], mine[rows.ts[mine] >= end[number]]
+        # A launch or two may be part of it: what is captured is copied to where the graph finds it.
+        since = int(np.sort(rows.end[before])[-_PREPARING]) if before.size >= _PREPARING else 0
+        prepared = waits[(rows.thread[waits] == rows.thread[row]) & (rows.ts[waits] >= since)]
+        start[number] = min(int(start[number]), int(rows.ts[prepared].min(initial=start[number])))
+        end[number] = int(rows.ts[after].min()) if after.size else end[number]
+    return begin, (start, end)
 
 
 def _host_ops(facts: Facts) -> I64:

@@ -68,6 +68,11 @@ _IN_GRAPHS: Final = "the launches are in graphs already: look at what the CPU do
 _GRAPH: Final = """\
 replay the launches as a {}, or make fewer of them:
     model = torch.compile(model, mode="reduce-overhead")"""
+# Triton makes code for compute capability 7.0 and later, so that torch.compile makes none for what is older.
+_TRITON_SINCE: Final = (7, 0)
+_GRAPH_ALONE: Final = """\
+replay the launches as a {}:
+    model = torch.cuda.make_graphed_callables(model, (sample,))"""
 _BATCH: Final = "give each launch more work, as a larger batch does, or replay several steps as one {}"
 _WARM_UP: Final = """\
 run a few steps before the recording, so that code is loaded and contexts and streams are made:
@@ -83,6 +88,14 @@ _BETWEEN_WAITS: Final = 10
 _WAITS_FIRST: Final = """\
 take out the waits between the launches first: no graph holds one. Then make fewer launches:
     model = torch.compile(model)"""
+_WAITS_ALONE: Final = "take out the waits between the launches first: no graph holds one"
+_VIEWS: Final = re.compile(
+    r"aten::(?:split(?:_with_sizes)?|chunk|unbind|narrow|slice|select|view(?:_as)?|expand(?:_as)?|as_strided|detach_?|alias"
+    r"|permute|transpose|t|unsqueeze|squeeze|unflatten|flatten|movedim|diagonal)\Z"
+)
+_FEWER_VIEWS: Final = """\
+make fewer views in the step (one split, not a slice for each part), and record without what slows each op: \
+with_stack, profile_memory, record_shapes"""
 _FOLLOWS: Final = {Filler.ALLOCATION: "FT207"}
 _MEANWHILE: Final = {
     Filler.LOADER: "the host waits for the next batch of the DataLoader",
@@ -139,11 +152,20 @@ def _meanwhile(facts: Facts, cause: IdleCause) -> str:
     if filler in (Filler.LAUNCHES, Filler.OTHER):
         text = _longest_gaps(facts, cause)
     else:
-        doing = _MEANWHILE.get(filler) or f"the CPU computes {_host_op(facts, cause)}, which launches nothing"
+        doing = _MEANWHILE.get(filler) or _computing(_host_op(facts, cause))
         text = f"{time_text(cause.filled_ns)} of idle time {facts.per} fall while {doing}. "
     if filler is not Filler.LAUNCHES:
         return text + f"Launches explain {time_text(cause.launching_ns)} of it at most. "
     return text + (_waits_in_graph(facts) if _wants_graph(facts, cause) else "")
+
+
+def _computing(op: str) -> str:
+    """What it means that the host is in an op that launches nothing."""
+    return (
+        f"the CPU is in {op}, which makes views only"
+        if _VIEWS.match(op)
+        else f"the CPU computes {op}, which launches nothing"
+    )
 
 
 def _waits_in_graph(facts: Facts) -> str:
@@ -175,7 +197,7 @@ def _change(facts: Facts, cause: IdleCause) -> str | None:
         return _AFTER_CAPTURE
     if cause.filler is Filler.HOST_OP:
         name = _host_op(facts, cause)
-        return _MAKE if _MADE.match(name) else _ON_DEVICE.format(name)
+        return _FEWER_VIEWS if _VIEWS.match(name) else _MAKE if _MADE.match(name) else _ON_DEVICE.format(name)
     if graph_share(facts) >= _REPLAYED:
         return _IN_GRAPHS
     if cause.filler in (Filler.LAUNCHES, Filler.COMPILED):
@@ -187,7 +209,10 @@ def _change(facts: Facts, cause: IdleCause) -> str | None:
 def _of_launches(facts: Facts, cause: IdleCause) -> str:
     if not _wants_graph(facts, cause):
         return _BATCH
-    return _WAITS_FIRST if _BETWEEN_WAITS * facts.per_step(_waits(facts)) > facts.launches else _GRAPH
+    compiles = facts.capability is None or facts.capability >= _TRITON_SINCE
+    if _BETWEEN_WAITS * facts.per_step(_waits(facts)) > facts.launches:
+        return _WAITS_FIRST if compiles else _WAITS_ALONE
+    return _GRAPH if compiles else _GRAPH_ALONE
 
 
 def _waits(facts: Facts) -> int:
@@ -201,11 +226,12 @@ def _host_op(facts: Facts, cause: IdleCause) -> str:
 def _busy(facts: Facts, period_ns: float, busy_ns: float) -> str:
     each = "" if facts.has_steps else " in this window"
     launches = facts.launches
-    return (
-        f"The device is busy {share_text(busy_ns / period_ns)} of the time{each} and waits for "
-        f"{count_text(round(launches), 'launch', 'launches')} {facts.per}, one every "
-        f"{time_text(period_ns / max(1.0, launches))}."
+    waits = (
+        f"{count_text(round(launches), 'launch', 'launches')} {facts.per}, one every {time_text(period_ns / launches)}"
+        if launches >= 1
+        else f"less than one launch {facts.per}"
     )
+    return f"The device is busy {share_text(busy_ns / period_ns)} of the time{each} and waits for {waits}."
 
 
 def _longest_gaps(facts: Facts, cause: IdleCause) -> str:

@@ -123,11 +123,10 @@ def _finding(facts: Facts, some: I64, what: str, because: str | None) -> Finding
     spent = facts.device_ns(some)
     number = len(distinct(facts.activity_names.code[some]))
     first = int(some[np.argmax(facts.trace.activities.dur[some])])
-    text = (
-        f"{number} kernel{'s' if number > 1 else ''} such as {facts.what(first).short} "
-        f"take {time_text(spent)} {facts.per}, {share_text(spent / max(1.0, facts.step_device_ns))} of the device "
-        "time. "
-    )
+    share = share_text(spent / max(1.0, facts.step_device_ns))
+    short = facts.what(first).short
+    which = f"{number} kinds of kernel such as {short} take" if number > 1 else f"{short} takes"
+    text = f"{which} {time_text(spent)} {facts.per}, {share} of the device time. "
     beside = _in_tf32(facts, what) if because is None else 0
     way, gain, change, why = _way(facts, what, beside)
     return RULE.finding(
