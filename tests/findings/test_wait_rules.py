@@ -112,6 +112,26 @@ def test_a_copy_to_the_host_is_advised_a_pinned_buffer_there():
     assert "DataLoader" not in change
 
 
+def test_an_index_on_the_cpu_is_told_from_a_bool_mask():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        upload = lambda step: step.memcpy("Memcpy HtoD (Pageable -> Device)", 1, bytes=2808).sync()  # noqa: E731
+        step.op("aten::index", lambda step: step.op("aten::to", lambda step: step.op("aten::copy_", upload)))
+        step.leaf("aten::mm", GEMM, 300)
+        read = lambda step: step.memcpy("Memcpy DtoH (Device -> Pageable)", 1, bytes=4).sync()  # noqa: E731
+        step.op("aten::index", lambda step: step.op("aten::nonzero", read))
+        step.leaf("aten::mm", GEMM, 30)
+
+    by_title = {finding.title: finding for finding in found(steps(step_of).load(), "FT203")}
+    index = by_title.pop("an index from the host makes the CPU wait for the GPU once a step")
+    assert "lies on the CPU" in index.text
+    assert "nonzero" not in index.text + index.change
+    assert index.change.startswith("keep index tensors")
+    mask = by_title.pop("index makes the CPU wait for the GPU once a step")
+    assert "Indexing with a bool tensor calls nonzero." in mask.text
+    assert not by_title
+
+
 def test_a_branch_on_a_tensor_is_no_loss_that_is_printed():
     def step_of(step):
         step.leaf("aten::mm", GEMM, 300)

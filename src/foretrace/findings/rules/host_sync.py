@@ -21,8 +21,9 @@ The evidence names the op and the annotation around it. Take it out, or move it 
 ## What usually helps
 
 Keep numbers on the device (losses, norms, flags) and read them every N steps. `torch.where` rather than indexing with
-a mask, which needs `nonzero`, and rather than `if` on a tensor, which needs its value. `non_blocking=True` from pinned
-memory; to the host, into a pinned buffer, with an event to wait for before it is read.
+a mask, which needs `nonzero`, and rather than `if` on a tensor, which needs its value. Index tensors that lie on the
+device. `non_blocking=True` from pinned memory; to the host, into a pinned buffer, with an event to wait for before it
+is read.
 `torch.cuda.set_sync_debug_mode("warn")` finds the line.
 """
 
@@ -58,6 +59,7 @@ _SIZES: Final = frozenset(
     }
 )
 _INDEXES: Final = frozenset({"aten::index", "aten::index_put_"})
+_NONZERO: Final = ("aten::nonzero", "aten::nonzero_static")
 _READ_CHANGE: Final = """\
 keep the value on the device, and read it every N steps:
     losses.append(loss.detach())
@@ -67,6 +69,9 @@ _SIZE_CHANGE: Final = "the result's size depends on the data: use torch.where, o
 _INDEX_CHANGE: Final = """\
 a bool mask as an index needs nonzero; a masked op does not:
     x = torch.where(mask, value, x)  # or x.masked_fill_(mask, value), instead of x[mask] = value"""
+_INDEX_UPLOAD_CHANGE: Final = """\
+keep index tensors, and values that are assigned, on the device:
+    index = index.to("cuda")  # once, outside the loop; or made there: torch.arange(n, device="cuda")"""
 _COPY_CHANGE: Final = """\
 copy to pinned memory without waiting, and wait for the copy alone, where it is read:
     buffer = torch.empty_like(x, device="cpu", pin_memory=True)  # once, outside the loop
@@ -102,20 +107,22 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _kinds(facts: Facts, spots: I64) -> list[str]:
-    """What each wait is of: told once for equal cause, copy and call."""
+    """What each wait is of: told once for equal cause, copy and call, with or without `nonzero` in between."""
     waits = facts.waits
     causes = np.append(facts.op_names.code, -1)[waits.cause[spots]]
     copies = np.append(facts.activity_names.code, -1)[waits.copy[spots]]
     calls = facts.trace.rows.name[waits.rows[spots]]
-    keys = list(zip(causes.tolist(), copies.tolist(), calls.tolist(), strict=True))
-    known: dict[tuple[int, int, int], str] = {}
+    counts = facts.climb(waits.op[spots], facts.op_names.of(*_NONZERO)) >= 0
+    keys = list(zip(causes.tolist(), copies.tolist(), calls.tolist(), counts.tolist(), strict=True))
+    known: dict[tuple[int, int, int, bool], str] = {}
     for at, key in zip(spots.tolist(), keys, strict=True):
         if key not in known:
-            known[key] = _kind(facts, at)
+            known[key] = _kind(facts, at, counts=key[-1])
     return [known[key] for key in keys]
 
 
-def _kind(facts: Facts, at: int) -> str:
+def _kind(facts: Facts, at: int, *, counts: bool) -> str:
+    """``counts``: `nonzero` is around the wait."""
     waits = facts.waits
     cause, copy = int(waits.cause[at]), int(waits.copy[at])
     if cause < 0:
@@ -130,20 +137,27 @@ def _kind(facts: Facts, at: int) -> str:
         return "read"
     if name in _SIZES:
         return "size"
-    if name in _INDEXES:
+    if name in _INDEXES and counts:
         return "index"
-    if copy >= 0:
-        return "download" if direction(facts.trace.name(int(facts.trace.activities.row[copy]))) == "DtoH" else "upload"
-    return "other"
+    if copy < 0:
+        return "other"
+    if direction(facts.trace.name(int(facts.trace.activities.row[copy]))) == "DtoH":
+        return "download"
+    return "index_upload" if name in _INDEXES else "upload"
 
 
-_SHOWN: Final = {"upload": "a blocking upload", "download": "a copy to the host"}
+_SHOWN: Final = {
+    "upload": "a blocking upload",
+    "index_upload": "an index from the host",
+    "download": "a copy to the host",
+}
 _NAMES: Final = 30
 _CHANGES: Final = {
     "read": _READ_CHANGE,
     "branch": _BRANCH_CHANGE,
     "size": _SIZE_CHANGE,
     "index": _INDEX_CHANGE,
+    "index_upload": _INDEX_UPLOAD_CHANGE,
     "download": _COPY_CHANGE,
     "upload": _UPLOAD_CHANGE,
     "explicit": _EXPLICIT_CHANGE,
@@ -222,6 +236,7 @@ def _why(kind: str, *, holds: bool) -> str:
         "branch": "Python asks whether a tensor is true (if, while, and, assert), and needs its value for that.",
         "size": "The size of the result depends on the data, so the host has to know it.",
         "index": "Indexing with a bool tensor calls nonzero.",
+        "index_upload": "What it indexes with, or assigns, lies on the CPU: each call copies it and waits.",
         "download": "A copy to pageable host memory waits until it is done.",
         "upload": "A blocking copy of host data to the device waits until it is done, however small it is.",
         "explicit": "Nothing but the call itself asks for it.",
