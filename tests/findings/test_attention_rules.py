@@ -121,6 +121,28 @@ def test_a_pinned_math_path_says_that_nothing_stands_in_the_way():
     assert "sdpa_kernel" in finding.change
 
 
+def test_a_pinned_math_path_in_fp32_names_the_one_backend_that_takes_it():
+    finding = one(steps(lambda step: math_call(step, dtype=FP32)).load(), "FT105")
+    assert "in the way of efficient, so" in finding.text
+    assert "with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):" in finding.change
+
+
+def test_backends_are_named_in_the_order_in_which_the_device_tries_them():
+    on_hopper = one(steps(math_call).load(), "FT105")
+    assert (
+        "sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION])"
+        in on_hopper.change
+    )
+    on_amd = one(steps(math_call, gpu="AMD Instinct MI300X").load(), "FT105")
+    assert "CUDNN" not in on_amd.change
+    assert "sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION])" in on_amd.change
+
+
+def test_where_no_fused_backend_takes_the_call_none_is_pinned():
+    finding = one(steps(lambda step: math_call(step, dtype="double")).load(), "FT105")
+    assert "sdpa_kernel" not in finding.change
+
+
 def test_no_math_path_no_finding():
     assert not found(plain(), "FT105")
 

@@ -8,19 +8,31 @@ from typing import TYPE_CHECKING, Final
 from foretrace.analysis.dispatch.call import contiguous
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from foretrace.analysis.dispatch.call import Call, Operand
     from foretrace.analysis.dispatch.decide import Verdict
     from foretrace.findings.facts import Facts
     from foretrace.findings.sdpa_calls import SdpaKind
 
-__all__ = ["FUSED", "verdicts"]
+__all__ = ["FUSED", "PINS", "takers", "verdicts"]
 
 FUSED: Final = ("cudnn", "flash", "efficient")
 """Backends that never write the scores."""
+PINS: Final = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION"}
+"""Their names in ``torch.nn.attention.SDPBackend``."""
+
+
+def takers(found: Mapping[str, Verdict]) -> list[str]:
+    """The fused backends that take the call by these verdicts, in their order."""
+    return [name for name, verdict in found.items() if name in FUSED and verdict.eligible]
 
 
 def verdicts(facts: Facts, kind: SdpaKind) -> dict[str, Verdict]:
-    """For each backend whether it takes calls of this kind; empty where shapes or the device are not known."""
+    """For each backend whether it takes calls of this kind; empty where shapes or the device are not known.
+
+    In the order in which the likeliest release tries them, those that it never tries last.
+    """
     if kind.call is None or facts.device is None:
         return {}
     known = facts.verdicts.get(kind)
@@ -32,7 +44,8 @@ def verdicts(facts: Facts, kind: SdpaKind) -> dict[str, Verdict]:
         arch = architecture_of(facts.device)
         known = {}
         if arch is not None:
-            known = dispatch(_with_strides(kind.call), arch, ran=kind.backend).backends
+            told = dispatch(_with_strides(kind.call), arch, ran=kind.backend)
+            known = {name: told.backends[name] for name in dict.fromkeys((*told.order, *told.backends))}
         facts.verdicts[kind] = known
     return known
 

@@ -60,6 +60,8 @@ class Dispatch:
     """The release that was given, as it was written."""
     torch_known: bool = True
     """False where the release given is newer than the newest known, whose rules then stand in."""
+    order: tuple[str, ...] = ()
+    """The backends in the order that this release tries them."""
 
     @property
     def torch_given(self) -> bool:
@@ -121,6 +123,7 @@ def dispatch(
         torch=worlds[0].release.name,
         torch_asked=release,
         torch_known=known,
+        order=worlds[0].release.order(worlds[0]),
     )
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.findings.backends import FUSED, verdicts
+from foretrace.findings.backends import FUSED, PINS, takers, verdicts
 from foretrace.findings.facts import MATH_PATH, Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.sdpa_calls import SdpaKind, mask_text, shape_text
@@ -48,10 +48,8 @@ RULE = Rule(code=MATH_PATH, name="math-path", needs=Needs.OPS | Needs.LAUNCHES, 
 
 _FP32_BYTES: Final = 4
 _BYTES: Final = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8}
-_PINNED: Final = """\
-let SDPA choose: remove sdpa_kernel(SDPBackend.MATH) or enable_math_sdp around the call, or name the backend:
-    with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]):
-        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)"""
+_CALL: Final = "out = F.scaled_dot_product_attention(q, k, v, ...)"
+_PINNED: Final = "let SDPA choose: remove sdpa_kernel(SDPBackend.MATH) or enable_math_sdp around the call"
 # What to change for the first thing that stands in the way.
 _CHANGES: Final[dict[str, str]] = {
     "dtype": "cast q, k and v to bf16 before the call (autocast does not always cover it)",
@@ -91,11 +89,14 @@ def _reason(facts: Facts, kind: SdpaKind) -> str | None:
     found = verdicts(facts, kind)
     if not found:
         return ""
-    if any(found[name].eligible and found[name].certain for name in FUSED if name in found):
+    takes = takers(found)
+    if any(found[name].certain for name in takes):
         return None
     reasons = [found[name].reason for name in ("flash", "efficient", "cudnn") if name in found]
     refused = [reason for reason in reasons if reason not in (None, "arch")]
-    return refused[0] if refused else None
+    if refused:
+        return refused[0]
+    return None if takes else "arch"
 
 
 def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str | None) -> Finding:
@@ -104,7 +105,7 @@ def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str 
     both = np.concatenate((inside, backward))
     call = kind.call
     gqa = call is not None and call.query.heads != call.key.heads and call.query.dtype == "fp32"
-    change = _PINNED if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
+    change = _pinned(found) if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
     upcast = is_among(facts.casts.up, inside).any()
     size = _FP32_BYTES if upcast else _BYTES.get(call.query.dtype if call else "", _FP32_BYTES)
     return RULE.finding(
@@ -116,6 +117,13 @@ def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str 
         text=f"{_text(call, found, reason, size)}{facts.backward_text(backward)}",
         change=change,
     )
+
+
+def _pinned(found: Mapping[str, Verdict]) -> str:
+    """What to do where the path was pinned: the backends that can take the call, by name."""
+    names = [f"SDPBackend.{PINS[name]}" for name in takers(found)]
+    pin = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+    return f"{_PINNED}, or name what can take it:\n    with sdpa_kernel({pin}):\n        {_CALL}"
 
 
 def _kept(facts: Facts, inside: I64) -> I64:
@@ -133,8 +141,8 @@ def _text(call: Call | None, found: Mapping[str, Verdict], reason: str | None, s
     )
     if not found:
         return text + "The device is not described in the file, so why no fused backend ran is not known."
-    takes = [name for name in FUSED if name in found and found[name].eligible]
-    refused = [f"{name}: {found[name].text}" for name in FUSED if name in found and not found[name].eligible]
+    takes = takers(found)
+    refused = [f"{name}: {said.text}" for name, said in found.items() if name in FUSED and name not in takes]
     if reason is None:
         text += (
             f"Nothing in its arguments stands in the way of {' or '.join(takes)}, so the path was pinned or the others "
