@@ -138,6 +138,20 @@ def test_backends_are_named_in_the_order_in_which_the_device_tries_them():
     assert "sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION])" in on_amd.change
 
 
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ({}, "(q, k, v)"),
+        ({"causal": True}, "(q, k, v, is_causal=True)"),
+        ({"mask": (1, 1, 1024, 1024)}, "(q, k, v, attn_mask=mask)"),
+        ({"k": (8, 4, 1024, 64), "gqa": True, "dropout": 0.1}, "(q, k, v, dropout_p=0.1, enable_gqa=True)"),
+    ],
+)
+def test_the_call_is_written_as_it_was_recorded(given, written):
+    finding = one(steps(lambda step: math_call(step, **given)).load(), "FT105")
+    assert finding.change.endswith(f"F.scaled_dot_product_attention{written}")
+
+
 def test_where_no_fused_backend_takes_the_call_none_is_pinned():
     finding = one(steps(lambda step: math_call(step, dtype="double")).load(), "FT105")
     assert "sdpa_kernel" not in finding.change

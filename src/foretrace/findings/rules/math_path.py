@@ -48,7 +48,6 @@ RULE = Rule(code=MATH_PATH, name="math-path", needs=Needs.OPS | Needs.LAUNCHES, 
 
 _FP32_BYTES: Final = 4
 _BYTES: Final = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8}
-_CALL: Final = "out = F.scaled_dot_product_attention(q, k, v, ...)"
 _PINNED: Final = "let SDPA choose: remove sdpa_kernel(SDPBackend.MATH) or enable_math_sdp around the call"
 # What to change for the first thing that stands in the way.
 _CHANGES: Final[dict[str, str]] = {
@@ -105,7 +104,7 @@ def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str 
     both = np.concatenate((inside, backward))
     call = kind.call
     gqa = call is not None and call.query.heads != call.key.heads and call.query.dtype == "fp32"
-    change = _pinned(found) if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
+    change = _pinned(call, found) if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
     upcast = is_among(facts.casts.up, inside).any()
     size = _FP32_BYTES if upcast else _BYTES.get(call.query.dtype if call else "", _FP32_BYTES)
     return RULE.finding(
@@ -119,11 +118,24 @@ def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str 
     )
 
 
-def _pinned(found: Mapping[str, Verdict]) -> str:
-    """What to do where the path was pinned: the backends that can take the call, by name."""
+def _pinned(call: Call | None, found: Mapping[str, Verdict]) -> str:
+    """What to do where the path was pinned: the backends that can take the call, by name, around the call as it is."""
     names = [f"SDPBackend.{PINS[name]}" for name in takers(found)]
     pin = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
-    return f"{_PINNED}, or name what can take it:\n    with sdpa_kernel({pin}):\n        {_CALL}"
+    return f"{_PINNED}, or name what can take it:\n    with sdpa_kernel({pin}):\n        {_call_text(call)}"
+
+
+def _call_text(call: Call | None) -> str:
+    """The call as it was recorded; a scale was not."""
+    given = ["q", "k", "v"]
+    if call is None:
+        given.append("...")
+    else:
+        given += ["attn_mask=mask"] if call.mask else []
+        given += [f"dropout_p={call.dropout:g}"] if call.dropout else []
+        given += ["is_causal=True"] if call.causal else []
+        given += ["enable_gqa=True"] if call.gqa else []
+    return f"out = F.scaled_dot_product_attention({', '.join(given)})"
 
 
 def _kept(facts: Facts, inside: I64) -> I64:
