@@ -132,6 +132,33 @@ def test_an_index_on_the_cpu_is_told_from_a_bool_mask():
     assert not by_title
 
 
+def small_upload(step, after=None):
+    copy = lambda step: step.memcpy("Memcpy HtoD (Pageable -> Device)", 1, bytes=256).sync()  # noqa: E731
+    step.op("aten::to", lambda step: step.op("aten::_to_copy", lambda step: step.op("aten::copy_", copy)))
+    if after is not None:
+        step.op(after)
+    step.leaf("aten::mm", GEMM, 300)
+
+
+@pytest.mark.parametrize("after", ["aten::lift_fresh", "detach_"])
+def test_only_what_torch_tensor_makes_is_a_constant(after):
+    constant = one(steps(lambda step: small_upload(step, after)).load(), "FT203")
+    assert constant.title == "a constant from the host makes the CPU wait for the GPU once a step"
+    assert "torch.full((), value" in constant.change
+    other = one(steps(small_upload).load(), "FT203")
+    assert other.title == "a blocking upload makes the CPU wait for the GPU once a step"
+    assert "tensor.pin_memory()" in other.change
+    assert "constant" not in other.text + other.change
+
+
+def test_small_parts_of_a_loaders_batch_are_pinned_by_the_loader():
+    def step_of(step):
+        busy_host(step, LOADER, 20)
+        small_upload(step)
+
+    assert "loader = DataLoader(dataset, pin_memory=True)" in one(steps(step_of).load(), "FT203").change
+
+
 def test_a_branch_on_a_tensor_is_no_loss_that_is_printed():
     def step_of(step):
         step.leaf("aten::mm", GEMM, 300)
@@ -203,6 +230,22 @@ def test_a_copy_from_pageable_memory_and_its_wait_are_one_finding():
     assert "13.6 GB/s" in finding.text
     assert "pin_memory=True" in finding.change
     assert not found(trace, "FT203")
+
+
+def test_on_amd_a_large_copy_that_is_waited_for_counts_as_pageable():
+    def step_of(step):
+        copy = lambda step: step.memcpy("Memcpy HtoD (Host -> Device)", 1237, bytes=16_777_216).sync()  # noqa: E731
+        step.op("aten::copy_", copy)
+        step.leaf("aten::mm", GEMM, 30)
+
+    trace = steps(step_of, period=3000).load()
+    finding = one(trace, "FT204")
+    assert finding.title == "16.8 MB a step copied to the GPU while the CPU waits"
+    assert finding.confidence == "likely"
+    assert "their names do not say" in finding.text
+    assert not found(trace, "FT203")
+    free = lambda step: step.memcpy("Memcpy HtoD (Host -> Device)", 1237, bytes=16_777_216)  # noqa: E731
+    assert not found(steps(free, period=3000).load(), "FT204")
 
 
 def test_only_a_loaders_batches_are_pinned_by_the_loader():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from foretrace.analysis.copies import direction
 from foretrace.analysis.intervals import gaps
 from foretrace.findings.idle_gaps import SHORTEST_GAP_NS, held_back
 from foretrace.trace.kineto import SYNC_NAME, Category
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from foretrace.findings.name_index import Bools
     from foretrace.trace.raw import I64
 
-__all__ = ["PAGEABLE_BYTES", "Waits", "waits"]
+__all__ = ["PAGEABLE_BYTES", "Waits", "may_be_pageable", "waits"]
 
 # The driver stages smaller copies and returns at once: what is pageable about them does not matter.
 PAGEABLE_BYTES: Final = 64 * 1024
@@ -93,7 +94,7 @@ class Waits:
     def is_pageable_upload(self) -> Bools:
         """Which of them wait for a large copy from pageable memory: another rule's matter."""
         acts, names = self.facts.trace.activities, self.facts.activity_names
-        pageable = names.matching(lambda name: "HtoD" in name and "Pageable" in name)
+        pageable = names.matching(may_be_pageable)
         result = np.zeros(len(self.rows), bool)
         held = np.flatnonzero(self.copy >= 0)
         result[held] = names.flags(pageable)(self.copy[held]) & (acts.bytes[self.copy[held]] >= PAGEABLE_BYTES)
@@ -197,6 +198,11 @@ class Waits:
         # Nothing may still run: everything that began before has ended.
         running = np.searchsorted(starts, end, side="left") > np.searchsorted(reach, end, side="right")
         return np.where(running, 0, np.maximum(0, following - end))
+
+
+def may_be_pageable(name: str) -> bool:
+    """Whether a memcpy of this name is from pageable memory, if the host waits for it: AMD's names do not say."""
+    return direction(name) == "HtoD" and "Pinned" not in name
 
 
 def waits(facts: Facts) -> Waits:

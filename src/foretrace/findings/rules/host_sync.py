@@ -36,11 +36,14 @@ import numpy as np
 from foretrace.analysis.copies import direction
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.findings.upload_advice import ONCE, may_move_once, pin
+from foretrace.trace.distinct import distinct
 from foretrace.units import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from foretrace.findings.name_index import Bools
     from foretrace.trace.model import Trace
     from foretrace.trace.raw import I64
 
@@ -83,7 +86,7 @@ copy to pinned memory without waiting, and wait for the copy alone, where it is 
 _BRANCH_CHANGE: Final = """\
 let no Python branch depend on a tensor: choose on the device, or test on the host what the host knows:
     x = torch.where(condition, a, b)  # instead of: x = a if condition else b"""
-_UPLOAD_CHANGE: Final = """\
+_CONSTANT_CHANGE: Final = """\
 make constants once, outside the loop, and values where they are needed:
     torch.full((), value, device="cuda")  # torch.tensor(value, device="cuda") copies from the host and waits"""
 _EXPLICIT_CHANGE: Final = "take torch.cuda.synchronize() out of the step, or time with torch.cuda.Event instead"
@@ -91,6 +94,12 @@ _EVENT_CHANGE: Final = "read events (synchronize, elapsed_time) after the step, 
 _DDP_CHANGE: Final = "record from the 11th iteration on, to see what the others do"
 _EVENT_CALLS: Final = frozenset({"cudaEventSynchronize", "cuEventSynchronize", "hipEventSynchronize"})
 _DDP: Final = "DistributedDataParallel.forward"
+
+
+# Ops that make a constant on the host, and what ends torch.tensor (also of old): its copy is the sibling before it.
+_MAKERS: Final = ("aten::full", "aten::full_like", "aten::scalar_tensor", "aten::fill_")
+_LIFTS: Final = ("aten::lift_fresh", "aten::lift", "aten::detach_", "detach_")
+_CONSTANT_BYTES: Final = 4096
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -118,7 +127,45 @@ def _kinds(facts: Facts, spots: I64) -> list[str]:
     for at, key in zip(spots.tolist(), keys, strict=True):
         if key not in known:
             known[key] = _kind(facts, at, counts=key[-1])
-    return [known[key] for key in keys]
+    constant = _are_constants(facts, spots).tolist()
+    return [
+        "constant" if made and known[key] == "upload" else known[key] for key, made in zip(keys, constant, strict=True)
+    ]
+
+
+def _are_constants(facts: Facts, spots: I64) -> Bools:
+    """Which of these waits are, if for uploads, for small ones of what an op or `torch.tensor` makes on the host."""
+    waits, ops, rows = facts.waits, facts.trace.ops, facts.trace.rows
+    copy, names = waits.copy[spots], facts.op_names
+    if not len(ops):
+        return np.zeros(len(spots), bool)
+    small = (copy >= 0) & (facts.trace.activities.bytes[copy] <= _CONSTANT_BYTES)
+    made = small & (facts.climb(waits.op[spots], names.of(*_MAKERS)) >= 0)
+    copied = facts.climb(waits.op[spots], names.of("aten::to", "aten::copy_"))
+    lifts = names.flags(_LIFTS)
+    for thread in distinct(rows.thread[ops.row[copied[small & (copied >= 0)]]]):
+        mine = np.flatnonzero(rows.thread[ops.row] == thread)
+        mine = mine[np.argsort(rows.ts[ops.row[mine]], kind="stable")]
+        some = np.flatnonzero(small & (copied >= 0) & (rows.thread[ops.row[copied]] == thread))
+        outer = _outermost_copy(facts, copied[some])
+        at = np.searchsorted(rows.ts[ops.row[mine]], rows.end[ops.row[outer]])
+        known = at < len(mine)
+        made[some[known]] |= lifts(mine[at[known]])
+    return made
+
+
+def _outermost_copy(facts: Facts, ops: I64) -> I64:
+    """The outermost op around each of these copying ops that copies too."""
+    copies = facts.op_names.flags(("aten::to", "aten::_to_copy", "aten::copy_"))
+    result, parent = ops.copy(), facts.trace.ops.parent
+    active = np.arange(len(result))
+    while active.size:
+        above = parent[result[active]]
+        up = above >= 0
+        up[up] = copies(above[up])
+        active = active[up]
+        result[active] = above[up]
+    return result
 
 
 def _kind(facts: Facts, at: int, *, counts: bool) -> str:
@@ -148,6 +195,7 @@ def _kind(facts: Facts, at: int, *, counts: bool) -> str:
 
 _SHOWN: Final = {
     "upload": "a blocking upload",
+    "constant": "a constant from the host",
     "index_upload": "an index from the host",
     "download": "a copy to the host",
 }
@@ -159,7 +207,7 @@ _CHANGES: Final = {
     "index": _INDEX_CHANGE,
     "index_upload": _INDEX_UPLOAD_CHANGE,
     "download": _COPY_CHANGE,
-    "upload": _UPLOAD_CHANGE,
+    "constant": _CONSTANT_CHANGE,
     "explicit": _EXPLICIT_CHANGE,
     "event": _EVENT_CHANGE,
     "ddp": _DDP_CHANGE,
@@ -185,8 +233,9 @@ def _finding(facts: Facts, kind: str, spots: I64) -> Finding:
         at_stake_ns=lost,
         confidence=Confidence.LIKELY,
         evidence=facts.evidence_of_rows(some),
-        text=f"{_waited(facts, spots)} {_after(facts, spots)} {_why(kind, holds=holds)}",
-        change=_CHANGES[kind],
+        text=f"{_waited(facts, spots)} {_after(facts, spots)} {_why(kind, holds=holds)}"
+        + (ONCE if kind == "upload" and may_move_once(facts) else ""),
+        change=pin(facts) if kind == "upload" else _CHANGES[kind],
         because=_because(facts, causes),
     )
 
@@ -238,6 +287,7 @@ def _why(kind: str, *, holds: bool) -> str:
         "index": "Indexing with a bool tensor calls nonzero.",
         "index_upload": "What it indexes with, or assigns, lies on the CPU: each call copies it and waits.",
         "download": "A copy to pageable host memory waits until it is done.",
+        "constant": "A constant made on the host, as torch.tensor does, is copied to the device, and waited for.",
         "upload": "A blocking copy of host data to the device waits until it is done, however small it is.",
         "explicit": "Nothing but the call itself asks for it.",
         "event": "An event is waited for until the device has come to it; elapsed_time needs that.",
