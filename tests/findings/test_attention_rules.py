@@ -21,6 +21,7 @@ from foretrace.findings.engine import examine
 
 NO_SHAPES = "no input shapes were recorded (profile with record_shapes=True)"
 NO_LAUNCHES = "no device activity is tied to its launch"
+PEAK = 989.4e12  # an H200's bf16, FLOP/s
 SQUARE = (1, 1, 1024, 1024)
 
 
@@ -116,7 +117,9 @@ def math_call(step, **more):
 def test_a_pinned_math_path_says_that_nothing_stands_in_the_way():
     finding = one(steps(lambda step: math_call(step, causal=True)).load(), "FT105")
     assert finding.count == 1
-    assert finding.at_stake_ns == 410_000
+    # 8 x 16 heads of 1,024 x 1,025 / 2 pairs, two products over 64: a fused kernel does them at half of the peak.
+    fused_ns = 8 * 16 * (1024 * 1025 / 2) * 2 * (64 + 64) / (PEAK / 2) * 1e9
+    assert finding.at_stake_ns == pytest.approx(410_000 - fused_ns, abs=1)
     assert "Nothing in its arguments stands in the way of cudnn or flash or efficient" in finding.text
     assert "sdpa_kernel" in finding.change
 
@@ -155,6 +158,16 @@ def test_the_call_is_written_as_it_was_recorded(given, written):
 def test_where_no_fused_backend_takes_the_call_none_is_pinned():
     finding = one(steps(lambda step: math_call(step, dtype="double")).load(), "FT105")
     assert "sdpa_kernel" not in finding.change
+
+
+def test_products_on_tensor_cores_are_left_over_where_they_take_longer_than_a_fused_kernel():
+    tensor_cores = steps(lambda step: sdpa(step, "math", causal=True, inside=unfused)).load()
+    assert one(tensor_cores, "FT105").at_stake_ns == 250_000
+
+
+def test_nothing_is_at_stake_where_a_fused_kernel_at_a_plain_rate_is_no_faster():
+    small = steps(lambda step: sdpa(step, "math", q=(64, 16, 4096, 128), inside=unfused)).load()
+    assert one(small, "FT105").at_stake_ns == 0
 
 
 def test_no_math_path_no_finding():
@@ -211,7 +224,9 @@ def test_the_backward_of_the_math_path_is_at_stake_with_it():
     trace = steps(step_of).load()
     finding = one(trace, "FT105")
     assert finding.title == "SDPA on the math path: 2 kernels and copies a call"
-    assert finding.at_stake_ns == 80_000 + 100_000 + 90_000 + 70_000 + 75_000
+    # Seven products of a fused kernel, two of the forward and five of the backward, at half of the peak.
+    fused_ns = 8 * 16 * 1024 * 1024 * 2 * 7 * 64 / (PEAK / 2) * 1e9
+    assert finding.at_stake_ns == pytest.approx(80_000 + 100_000 + 90_000 + 70_000 + 75_000 - fused_ns, abs=1)
     assert "The backward of these calls is 3 kernels and copies more a step, 0.235 ms." in finding.text
     products = one(trace, "FT301")
     assert (products.because, products.count) == ("FT105", 3)

@@ -117,7 +117,7 @@ def test_the_math_path_has_its_consequences():
     for code in ("FT301", "FT103", "FT102"):
         assert result[code].because == "FT105"
         assert result[code].change == result["FT105"].change
-    assert result["FT105"].at_stake_ns == 2_623_572
+    assert result["FT105"].at_stake_ns == 2_588_810
     assert (result["FT103"].count, result["FT301"].count, result["FT102"].count) == (3, 2, 1)
 
 

@@ -8,7 +8,8 @@ Calls of `scaled_dot_product_attention` under which `_scaled_dot_product_attenti
 
 The math path is the reference, there for the calls that no fused kernel takes. It casts 16-bit inputs up to fp32,
 writes the whole score matrix several times, builds a causal mask at each call, and its fp32 products run on CUDA
-cores unless TF32 is allowed. A fused backend does the same in one kernel that never writes the scores.
+cores unless TF32 is allowed. A fused backend does the same in one kernel that never writes the scores. At stake is
+what the calls take beyond such a kernel at half of the device's peak.
 
 ## How to confirm it
 
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from foretrace.findings.backends import FUSED, PINS, takers, verdicts
+from foretrace.findings.backends import FUSED, PINS, fused_ns, takers, verdicts
 from foretrace.findings.facts import MATH_PATH, Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.sdpa_calls import SdpaKind, mask_text, shape_text
@@ -101,7 +102,6 @@ def _reason(facts: Facts, kind: SdpaKind) -> str | None:
 def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str | None) -> Finding:
     sdpa, found = facts.sdpa, verdicts(facts, kind)
     kernels, backward = len(inside) / len(calls), sdpa.backward(calls)
-    both = np.concatenate((inside, backward))
     call = kind.call
     gqa = call is not None and call.query.heads != call.key.heads and call.query.dtype == "fp32"
     change = _pinned(call, found) if reason is None else _GQA_FP32 if gqa else _CHANGES.get(reason)
@@ -110,7 +110,7 @@ def _finding(facts: Facts, calls: I64, inside: I64, kind: SdpaKind, reason: str 
     return RULE.finding(
         f"SDPA on the math path: {kernels:.0f} kernels and copies a call",
         count=facts.per_step(len(calls)),
-        at_stake_ns=facts.device_ns(both) - facts.device_ns(_kept(facts, both)),
+        at_stake_ns=_at_stake(facts, calls, inside, backward),
         confidence=Confidence.CERTAIN,
         evidence=facts.evidence_of_ops(sdpa.op[calls]),
         text=f"{_text(call, found, reason, size)}{facts.backward_text(backward)}",
@@ -136,6 +136,19 @@ def _call_text(call: Call | None) -> str:
         given += ["is_causal=True"] if call.causal else []
         given += ["enable_gqa=True"] if call.gqa else []
     return f"out = F.scaled_dot_product_attention({', '.join(given)})"
+
+
+def _at_stake(facts: Facts, calls: I64, inside: I64, backward: I64) -> float:
+    """Device time a step beyond what a fused kernel takes for the same; no more than a step takes."""
+    sdpa = facts.sdpa
+    both = np.concatenate((inside, backward))
+    fused = 0.0
+    for number, count in zip(*np.unique(sdpa.kind[calls], return_counts=True), strict=True):
+        for way in (False, True) if backward.size else (False,):
+            fused += int(count) * fused_ns(facts, sdpa.kinds[int(number)], backward=way)
+    left = facts.device_ns(both) - max(facts.device_ns(_kept(facts, both)), facts.per_step(fused))
+    step = facts.timeline.per_step.device_time_ns.median
+    return max(0.0, min(left, step or left))
 
 
 def _kept(facts: Facts, inside: I64) -> I64:
