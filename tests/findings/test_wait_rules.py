@@ -184,6 +184,37 @@ def test_an_event_that_is_waited_for_is_told_from_a_synchronization():
     assert finding.change.startswith("read events")
 
 
+def test_an_event_inside_a_convolution_is_the_librarys_timing_of_algorithms():
+    def step_of(step):
+        step.op("aten::cudnn_convolution", lambda step: step.kernel(GEMM, 300).sync("cudaEventSynchronize"))
+        step.build.call("cudaEventElapsedTime", step.host, 2)
+        step.leaf("aten::mm", GEMM, 30)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert finding.title == "timing of algorithms makes the CPU wait for the GPU once a step"
+    assert "torch.backends.cudnn.benchmark=True" in finding.text
+    assert "torch.backends.cudnn.benchmark = False" in finding.change
+
+
+@pytest.mark.parametrize("calls", [["cudaStreamBeginCapture"], ["cudaStreamEndCapture", "cudaGraphInstantiate"]])
+def test_a_synchronization_next_to_a_capture_is_its_warm_up(calls):
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        order = ["cudaDeviceSynchronize", *calls] if len(calls) == 1 else [*calls, "cudaDeviceSynchronize"]
+        for call in order:
+            step.sync(call)
+        step.leaf("aten::mm", GEMM, 30)
+        if len(calls) == 1:
+            step.sync("cudaStreamEndCapture")
+        else:
+            step.build.call("cudaStreamBeginCapture", step.host, 1)
+            step.build.call("cudaStreamEndCapture", step.host + 1, 1)
+
+    finding = one(steps(step_of).load(), "FT203")
+    assert finding.title == "capture of a graph makes the CPU wait for the GPU once a step"
+    assert finding.change.startswith("record later")
+
+
 def test_the_timers_of_distributed_training_are_named():
     def step_of(step):
         step.leaf("aten::mm", GEMM, 300)

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.copies import direction
+from foretrace.findings.captures import of_captures
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.upload_advice import ONCE, may_move_once, pin
@@ -91,6 +92,10 @@ make constants once, outside the loop, and values where they are needed:
     torch.full((), value, device="cuda")  # torch.tensor(value, device="cuda") copies from the host and waits"""
 _EXPLICIT_CHANGE: Final = "take torch.cuda.synchronize() out of the step, or time with torch.cuda.Event instead"
 _EVENT_CHANGE: Final = "read events (synchronize, elapsed_time) after the step, or a few steps later"
+_BENCHMARK_CHANGE: Final = """\
+record after every shape has run once; where shapes keep changing, do not time for each:
+    torch.backends.cudnn.benchmark = False"""
+_CAPTURE_CHANGE: Final = "record later: capture graphs in the warm-up, and let the recording hold their replays"
 _DDP_CHANGE: Final = "record from the 11th iteration on, to see what the others do"
 _EVENT_CALLS: Final = frozenset({"cudaEventSynchronize", "cuEventSynchronize", "hipEventSynchronize"})
 _DDP: Final = "DistributedDataParallel.forward"
@@ -122,15 +127,21 @@ def _kinds(facts: Facts, spots: I64) -> list[str]:
     copies = np.append(facts.activity_names.code, -1)[waits.copy[spots]]
     calls = facts.trace.rows.name[waits.rows[spots]]
     counts = facts.climb(waits.op[spots], facts.op_names.of(*_NONZERO)) >= 0
-    keys = list(zip(causes.tolist(), copies.tolist(), calls.tolist(), counts.tolist(), strict=True))
-    known: dict[tuple[int, int, int, bool], str] = {}
+    inner = np.append(facts.op_names.code, -1)[waits.op[spots]]
+    columns = (inner, causes, copies, calls, counts)
+    keys = list(zip(*(column.tolist() for column in columns), strict=True))
+    known: dict[tuple[int, ...], str] = {}
     for at, key in zip(spots.tolist(), keys, strict=True):
         if key not in known:
-            known[key] = _kind(facts, at, counts=key[-1])
-    constant = _are_constants(facts, spots).tolist()
-    return [
-        "constant" if made and known[key] == "upload" else known[key] for key, made in zip(keys, constant, strict=True)
-    ]
+            known[key] = _kind(facts, at, counts=bool(key[-1]))
+    kinds = [known[key] for key in keys]
+    constant, captured = _are_constants(facts, spots), of_captures(facts, waits.rows[spots])
+    for at, kind in enumerate(kinds):
+        if kind == "upload" and constant[at]:
+            kinds[at] = "constant"
+        elif kind in ("explicit", "other") and captured[at]:
+            kinds[at] = "capture"
+    return kinds
 
 
 def _are_constants(facts: Facts, spots: I64) -> Bools:
@@ -177,6 +188,8 @@ def _kind(facts: Facts, at: int, *, counts: bool) -> str:
         if facts.trace.name(int(row[0])) not in _EVENT_CALLS:
             return "explicit"
         return "ddp" if any(_DDP in item.path for item in facts.evidence_of_rows(row)) else "event"
+    if _times_algorithms(facts, at):
+        return "benchmark"
     name = facts.op_text(cause)
     if name in _BRANCHES:
         return "branch"
@@ -193,9 +206,18 @@ def _kind(facts: Facts, at: int, *, counts: bool) -> str:
     return "index_upload" if name in _INDEXES else "upload"
 
 
+def _times_algorithms(facts: Facts, at: int) -> bool:
+    """Whether a convolution of a library waits for an event, in a file in which times between events are read."""
+    op, call = facts.op_text(int(facts.waits.op[at])), facts.trace.name(int(facts.waits.rows[at]))
+    timed = facts.call_names.any_of(("cudaEventElapsedTime", "cuEventElapsedTime", "hipEventElapsedTime"))
+    return timed and call in _EVENT_CALLS and ("cudnn" in op or "miopen" in op)
+
+
 _SHOWN: Final = {
     "upload": "a blocking upload",
     "constant": "a constant from the host",
+    "benchmark": "timing of algorithms",
+    "capture": "capture of a graph",
     "index_upload": "an index from the host",
     "download": "a copy to the host",
 }
@@ -211,6 +233,8 @@ _CHANGES: Final = {
     "explicit": _EXPLICIT_CHANGE,
     "event": _EVENT_CHANGE,
     "ddp": _DDP_CHANGE,
+    "benchmark": _BENCHMARK_CHANGE,
+    "capture": _CAPTURE_CHANGE,
     "other": None,
 }
 
@@ -292,6 +316,8 @@ def _why(kind: str, *, holds: bool) -> str:
         "explicit": "Nothing but the call itself asks for it.",
         "event": "An event is waited for until the device has come to it; elapsed_time needs that.",
         "ddp": "DistributedDataParallel times its first 10 iterations, and later every 100th, with events of its own.",
+        "benchmark": "cuDNN (or MIOpen) times its algorithms once for each shape: torch.backends.cudnn.benchmark=True.",
+        "capture": "It belongs to the capture of a graph: that is done once, and its replays do not wait.",
         "other": "The op needs something from the device before it can go on.",
     }[kind]
 

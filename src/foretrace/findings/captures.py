@@ -1,0 +1,71 @@
+"""Calls that belong to the capture of a graph: those next to it, and those under the op that makes it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from foretrace.trace.distinct import distinct, is_among
+
+if TYPE_CHECKING:
+    from foretrace.findings.facts import Facts
+    from foretrace.findings.name_index import Bools
+    from foretrace.trace.raw import I64
+
+__all__ = ["of_captures"]
+
+_BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
+_ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
+_LAUNCHES: Final = re.compile(r"(?:cuda|hip|cu)(?:Ext)?(?:Module|Graph)?Launch")
+_NEVER: Final = np.iinfo(np.int64).max
+
+
+def of_captures(facts: Facts, rows: I64) -> Bools:
+    """Which of these runtime calls belong to a capture.
+
+    They lie under an op that begins one, within one, or right before or after one: nothing is launched in between on
+    their thread.
+    """
+    result = np.zeros(len(rows), bool)
+    begins, ends = _calls(facts, _BEGINS), _calls(facts, _ENDS)
+    if not begins.size or not rows.size:
+        return result
+    ops, parent = facts.trace.ops, facts.trace.ops.parent
+    if len(ops):
+        outer = facts.trace.op_nesting.climb(facts.op_around(rows), parent < 0)
+        making = facts.trace.op_nesting.climb(facts.op_around(begins), parent < 0)
+        making = distinct(making[making >= 0])
+        result |= (outer >= 0) & is_among(outer, making)
+    launches = _calls(facts, _LAUNCHES)
+    table = facts.trace.rows
+    for thread in distinct(table.thread[begins]):
+        mine = np.flatnonzero(table.thread[rows] == thread)
+        at = table.ts[rows[mine]]
+        starts, launched, done = (
+            np.sort(table.ts[some[table.thread[some] == thread]]) for some in (begins, launches, ends)
+        )
+        result[mine] |= _next(starts, at) < _next(launched, at)
+        result[mine] |= _last(done, at) > _last(launched, at)
+        closed = _next(done, at) < _NEVER
+        result[mine] |= closed & (_last(starts, at) > _last(done, at))
+    return result
+
+
+def _calls(facts: Facts, wanted: re.Pattern[str]) -> I64:
+    names = facts.call_names
+    found: I64 = facts.runtime_rows[names.of(*names.matching(lambda name: wanted.match(name) is not None))]
+    return found
+
+
+def _next(times: I64, at: I64) -> I64:
+    """The first of these times at or after each moment; after everything where there is none."""
+    found: I64 = np.append(times, _NEVER)[np.searchsorted(times, at)]
+    return found
+
+
+def _last(times: I64, at: I64) -> I64:
+    """The last of these times before each moment; before everything where there is none."""
+    found: I64 = np.concatenate(([-_NEVER], times))[np.searchsorted(times, at)]
+    return found
