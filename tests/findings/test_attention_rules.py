@@ -567,8 +567,13 @@ def test_the_rule_on_lengths_needs_shapes():
 # FT114
 
 
-def heavy(registers, threads=128, kernel=FLASH):
-    launch = {"registers per thread": registers, "shared memory": 49152, "block": [threads, 1, 1], "grid": [2048, 1, 1]}
+def heavy(registers, threads=128, kernel=FLASH, grid=(2048, 1, 1)):
+    launch = {
+        "registers per thread": registers,
+        "shared memory": 49152,
+        "block": [threads, 1, 1],
+        "grid": list(grid),
+    }
     return steps(lambda step: step.op("aten::op", lambda step: step.kernel(kernel, 500, **launch))).load()
 
 
@@ -590,6 +595,16 @@ def test_the_note_on_occupancy_names_how_many_kernels_it_is_about():
     assert "(and 1 other) is by design" in finding.title
     assert "holds 1 block per multiprocessor" in finding.text
     assert "So it is with bf16 GEMM 256x128" in finding.text
+
+
+@pytest.mark.parametrize(("kernel", "splits"), [(FLASH, True), (GEMM, False)])
+def test_a_grid_that_is_too_small_is_not_called_design(kernel, splits):
+    finding = one(heavy(255, kernel=kernel, grid=(1, 2, 12)), "FT114")
+    assert "has too few blocks to fill the device" in finding.title
+    assert "runs 24 blocks where 132 multiprocessors have room for 2 blocks each" in finding.text
+    assert "by design" not in finding.title + finding.text
+    assert "larger batch" in finding.change
+    assert ("splits the keys" in finding.change) == splits
 
 
 def test_enough_warps_are_no_matter():

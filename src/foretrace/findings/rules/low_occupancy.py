@@ -1,15 +1,16 @@
-"""Low occupancy that is meant: the tile fills the multiprocessor.
+"""Low occupancy: where it is meant, as the tile fills the multiprocessor, and where the grid is too small.
 
 ## What it looks for
 
 Attention and matrix kernels on tensor cores that take a good part of the step and run at an occupancy of 25 % or
-less, or whose printed occupancy is 0 %.
+less. Those whose grid has fewer blocks than the device has room for are told apart.
 
 ## Why it matters
 
-It does not, and that is the point of this note. These kernels keep their tile in registers and shared memory and hide
-latency by pipelining within the block, not by many warps. A printed 0 % means that the profiler did not estimate it
-(launches through the driver), or rounded a small grid down.
+Mostly it does not, and that is the point of this note. These kernels keep their tile in registers and shared memory
+and hide latency by pipelining within the block, not by many warps. A printed 0 % means that the profiler did not
+estimate it (launches through the driver), or rounded a small grid down. A grid that is too small is another matter:
+some multiprocessors have nothing to do, whatever the kernel.
 
 ## How to confirm it
 
@@ -18,7 +19,8 @@ share of the peak.
 
 ## What usually helps
 
-Nothing: leave it. Judge these kernels by the rate they reach.
+Nothing where the tile is the limit: leave it, and judge these kernels by the rate they reach. Where the grid is, more
+work for a launch: a larger batch, more heads, or for decoding a kernel that splits the keys over blocks.
 """
 
 from __future__ import annotations
@@ -54,8 +56,11 @@ _LIMITERS: Final = {
     "shared_memory": "shared memory",
     "warps": "the warps of a block",
     "blocks": "the number of blocks",
-    "grid": "a grid with fewer blocks than the device has room for",
 }
+# Below this share of the blocks that the device holds at once the grid is the limit, whatever the tile.
+_FEW: Final = 0.5
+_MORE_WORK: Final = "give each launch more to do, as a larger batch does"
+_MORE_ATTENTION: Final = f"{_MORE_WORK}; for a few queries over many keys, a kernel that splits the keys over blocks"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -73,12 +78,27 @@ def check(trace: Trace) -> Iterator[Finding]:
     low: list[tuple[float, I64, Occupancy]] = []
     for members in groups.values():
         some = np.array(members, np.int64)
-        found = _occupancy(facts, members[0])
+        found = _occupancy(facts, _longest(facts, some))
         spent = facts.device_ns(some)
         if found and found.theoretical_pct <= _LOW_PCT and spent >= _SHARE * facts.step_device_ns:
             low.append((spent, some, found))
-    if low:
-        yield _finding(facts, sorted(low, key=lambda item: -item[0]))
+    low.sort(key=lambda item: -item[0])
+    by_design = [item for item in low if not _is_short(item[2])]
+    short = [item for item in low if _is_short(item[2])]
+    if by_design:
+        yield _finding(facts, by_design)
+    if short:
+        yield _short_finding(facts, short)
+
+
+def _is_short(found: Occupancy) -> bool:
+    """Whether the grid has too few blocks to fill the device."""
+    return found.limiter == "grid" or (found.waves is not None and found.waves < _FEW)
+
+
+def _longest(facts: Facts, some: I64) -> int:
+    """The launch that stands for all of one kernel."""
+    return int(some[np.argmax(facts.trace.activities.dur[some])])
 
 
 def _occupancy(facts: Facts, activity: int) -> Occupancy | None:
@@ -125,4 +145,29 @@ def _finding(facts: Facts, low: list[tuple[float, I64, Occupancy]]) -> Finding:
             f"block hides the latency that other kernels hide with warps. Judge it by the rate it reaches."
             f"{_likewise(facts, low[1:])}"
         ),
+    )
+
+
+def _short_finding(facts: Facts, short: list[tuple[float, I64, Occupancy]]) -> Finding:
+    _, some, found = short[0]
+    said = facts.what(int(some[0]))
+    blocks = int(np.prod(facts.trace.activities.grid[_longest(facts, some)]))
+    sms = facts.device.sms if facts.device and facts.device.sms else 0
+    others = f" (and {count_text(len(short) - 1, 'other')})" if len(short) > 1 else ""
+    likewise = [facts.what(int(activities[0])).short for _, activities, _ in short[1:]]
+    more = f" and {len(likewise) - _SHOWN} more" if len(likewise) > _SHOWN else ""
+    also = f" So it is with {', '.join(likewise[:_SHOWN])}{more}." if likewise else ""
+    members = np.concatenate([activities for _, activities, _ in short])
+    return RULE.finding(
+        f"{said.short}{others} has too few blocks to fill the device",
+        count=facts.per_step(len(members)),
+        at_stake_ns=0,
+        confidence=Confidence.CERTAIN,
+        evidence=facts.evidence_of(np.sort(members)),
+        text=(
+            f"{said.short} runs {count_text(blocks, 'block')} where {count_text(sms, 'multiprocessor')} have room for "
+            f"{count_text(found.blocks_per_sm, 'block')} each: its occupancy is low as there is too little work in the "
+            f"call, not by the kernel's design.{also}"
+        ),
+        change=_MORE_ATTENTION if said.role in ATTENTION_ROLES else _MORE_WORK,
     )
