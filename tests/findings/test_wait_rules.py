@@ -53,6 +53,16 @@ def test_a_wait_that_ends_the_recording_has_no_idle_time_of_its_own():
     assert "(the mean of 2)" in finding.text
 
 
+def test_a_wait_that_costs_less_than_a_thousandth_of_a_step_is_none():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 8000)
+        item(step)
+        step.leaf("aten::mm", GEMM, 8000)
+
+    # Some microseconds of 16 ms.
+    assert not found(steps(step_of, period=20_000).load(), "FT203")
+
+
 def test_a_call_that_holds_the_host_while_the_device_idles_loses_all_of_it():
     def step_of(step):
         step.leaf("aten::mm", GEMM, 20)
@@ -71,6 +81,7 @@ def test_waits_that_not_every_step_has_are_counted_over_the_steps():
         step.leaf("aten::mm", GEMM, 300)
         if step.number == 1:
             item(step)
+            step.host += 40
         step.leaf("aten::mm", GEMM, 300)
 
     finding = one(steps(step_of, 5).load(), "FT203")

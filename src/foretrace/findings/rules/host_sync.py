@@ -4,7 +4,7 @@
 
 Synchronizing runtime calls (`cudaStreamSynchronize`, `cudaDeviceSynchronize`, `cudaMemcpy`, ...) in a step, by the op
 that caused them: `item`, `nonzero`, `is_nonzero`, a copy to the host, a blocking copy to the device. Waits for large
-pageable copies are another rule's.
+pageable copies are another rule's. Those that cost less than a microsecond or a thousandth of a step are left out.
 
 ## Why it matters
 
@@ -117,7 +117,9 @@ def check(trace: Trace) -> Iterator[Finding]:
     kinds = _kinds(facts, spots)
     groups = [(kind, spots[np.array([other == kind for other in kinds], bool)]) for kind in dict.fromkeys(kinds)]
     for kind, some in sorted(groups, key=lambda group: -waits.lost_a_step(group[1])):
-        yield _finding(facts, kind, some)
+        # What follows the last wait is not in the file: what that costs is not known, rather than little.
+        if facts.worth(waits.lost_a_step(some)) or not waits.is_followed[some].any():
+            yield _finding(facts, kind, some)
 
 
 def _kinds(facts: Facts, spots: I64) -> list[str]:
