@@ -114,6 +114,48 @@ def test_the_first_call_makes_the_context():
     assert finding.change.startswith("run a step before the recording")
 
 
+def test_what_a_first_run_allocates_is_no_steady_state():
+    build = Build()
+    for at in range(12):
+        build.call("cudaMalloc", 6000 * at, 100)
+        build.kernel("k", 5900 + 6000 * at, 5, launched=200 + 6000 * at)
+        build.events[-2]["dur"] = 5600
+    finding = one(build.load(), "FT207")
+    assert "They are of a first run" in finding.text
+    assert "no telling" not in finding.text
+    assert finding.change.startswith("run a step before the recording")
+
+
+def test_one_call_is_one_call():
+    finding = one(steps(lambda step: (slow(step, "hipMalloc", 300), tiny(step)), 1).load(), "FT207")
+    assert finding.text.startswith("1 call a step (hipMalloc).")
+
+
+def test_allocations_that_cost_less_than_a_thousandth_of_a_step_are_none():
+    def step_of(step):
+        slow(step, "cudaMalloc", 3)
+        step.leaf("aten::mm", GEMM, 9990)
+
+    assert not found(steps(step_of, period=10_000).load(), "FT207")
+
+
+def test_a_capture_allocates_once():
+    def named(step):
+        begin = step.host
+        slow(step, "hipFree", 300)
+        step.build.annotation("capture_32_DECODE", begin - 0.2, step.host - begin + 0.3)
+        tiny(step)
+
+    def called(step):
+        step.sync("cudaStreamBeginCapture")
+        slow(step, "cudaMalloc", 300)
+        step.sync("cudaStreamEndCapture")
+        tiny(step)
+
+    assert not found(steps(named).load(), "FT207")
+    assert not found(steps(called).load(), "FT207")
+
+
 def test_allocator_calls_need_runtime_calls():
     assert not_asked(Build().op("a", 0, 1).load(), "FT207") == "the file holds no runtime calls"
 

@@ -226,6 +226,17 @@ def test_a_synchronization_next_to_a_capture_is_its_warm_up(calls):
     assert finding.change.startswith("record later")
 
 
+def test_a_range_that_is_named_after_a_capture_is_one():
+    def step_of(step):
+        step.leaf("aten::mm", GEMM, 300)
+        begin = step.host
+        step.sync("hipDeviceSynchronize")
+        step.build.annotation("capture_32_FULL", begin - 0.2, step.host - begin + 0.4)
+        step.leaf("aten::mm", GEMM, 30)
+
+    assert one(steps(step_of).load(), "FT203").title.startswith("capture of a graph")
+
+
 def test_the_timers_of_distributed_training_are_named():
     def step_of(step):
         step.leaf("aten::mm", GEMM, 300)

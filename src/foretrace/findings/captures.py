@@ -1,4 +1,4 @@
-"""Calls that belong to the capture of a graph: those next to it, and those under the op that makes it."""
+"""Calls that belong to the capture of a graph: those next to it, and those under the op or range that makes it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from foretrace.findings.name_index import Bools
     from foretrace.trace.raw import I64
 
-__all__ = ["of_captures"]
+__all__ = ["is_named_capture", "of_captures"]
 
 _BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
 _ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
 _LAUNCHES: Final = re.compile(r"(?:cuda|hip|cu)(?:Ext)?(?:Module|Graph)?Launch")
+# Ranges of a program's own, as capture_32_DECODE.
+_NAMED: Final = re.compile(r"(?<![a-z])captur(?:e|ing)(?![a-z])", re.IGNORECASE)
 _NEVER: Final = np.iinfo(np.int64).max
 
 
@@ -51,6 +53,14 @@ def of_captures(facts: Facts, rows: I64) -> Bools:
         closed = _next(done, at) < _NEVER
         result[mine] |= closed & (_last(starts, at) > _last(done, at))
     return result
+
+
+def is_named_capture(facts: Facts, row: int) -> bool:
+    """Whether a range around this call is named after a capture: an inference server captures one graph a batch size.
+
+    The call may come long before the capture itself begins.
+    """
+    return any(_NAMED.search(name) for name in facts.path(row))
 
 
 def _calls(facts: Facts, wanted: re.Pattern[str]) -> I64:

@@ -3,7 +3,8 @@
 ## What it looks for
 
 `cudaMalloc`, `cudaFree`, `cudaHostAlloc` and their like in counted steps. At stake is their time, and no more than the
-device idles: an allocation while it works costs nothing.
+device idles: an allocation while it works costs nothing. Less than a microsecond or a thousandth of a step is left out,
+and so are calls that belong to the capture of a graph, or lie in a range that is named after one.
 
 ## Why it matters
 
@@ -11,7 +12,8 @@ PyTorch's allocator keeps what it got and hands it out again: after the first st
 `cudaMalloc` takes from tens of microseconds to milliseconds, `cudaFree` waits for the device. Seeing them again means
 that memory runs short (blocks are freed to make room), that sizes change from step to step, or, where nearly every
 `aten::empty` makes one, that the allocator keeps nothing: it was switched off, as one does to debug. A first call may
-make the device's context, which takes seconds, once.
+make the device's context, which takes seconds, once. In a first run, which other calls of milliseconds show, the
+allocator asks for all it will keep.
 
 ## How to confirm it
 
@@ -34,6 +36,7 @@ import numpy as np
 
 from foretrace.findings.allocations import allocation_calls
 from foretrace.findings.amounts import amount
+from foretrace.findings.captures import is_named_capture, of_captures
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.host_bound import is_amd, is_host_bound
 from foretrace.findings.idle_causes import Filler
@@ -59,6 +62,7 @@ let PyTorch's allocator keep memory: start without what switches that off,
     unset PYTORCH_NO_CUDA_MEMORY_CACHING"""
 _CACHE_AMD: Final = f"{_CACHE} PYTORCH_NO_HIP_MEMORY_CACHING"
 _WARM_UP: Final = "run a step before the recording: what is made once is no part of a step"
+_UNSURE: Final = " With one window there is no telling whether this is steady state."
 _FREES: Final = re.compile("Free|Unmap|Release")
 _EMPTY: Final = "aten::empty"
 # Not all: tensors on the CPU come from aten::empty too.
@@ -73,29 +77,38 @@ def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding over all calls."""
     facts = facts_of(trace)
     names = allocation_calls(facts)
-    rows = facts.calls(*names) if names else None
+    rows = _outside_captures(facts, facts.calls(*names)) if names else None
     if rows is None or not rows.size:
         return
     spent = facts.cpu_ns(rows)
+    stake = _stake(facts, spent)
+    if not facts.worth(stake):
+        return
     called = ", ".join(dict.fromkeys(trace.name(int(row)) for row in rows))
     steady = facts.steps > 1
+    number = facts.per_step(len(rows))
     change, text = _told(facts, rows)
     yield RULE.finding(
         f"the driver allocates or frees memory: {time_text(spent)} {facts.per}",
-        count=facts.per_step(len(rows)),
-        at_stake_ns=_stake(facts, spent),
+        count=number,
+        at_stake_ns=stake,
         confidence=Confidence.LIKELY if steady else Confidence.POSSIBLE,
         evidence=facts.evidence_of_rows(rows),
         text=(
-            f"{amount(facts.per_step(len(rows)))} calls {facts.per} ({called}). {text}"
-            + ("" if steady else " With one window there is no telling whether this is steady state.")
+            f"{amount(number)} call{'' if number == 1 else 's'} {facts.per} ({called}). {text}"
+            + ("" if steady or change == _WARM_UP else _UNSURE)
         ),
         change=change,
     )
 
 
+def _outside_captures(facts: Facts, rows: I64) -> I64:
+    named = np.array([is_named_capture(facts, row) for row in rows.tolist()], bool)
+    return rows[~named & ~of_captures(facts, rows)] if rows.size else rows
+
+
 def _told(facts: Facts, rows: I64) -> tuple[str, str]:
-    """(what to change, what the calls say): caching is off, the context is made, or neither."""
+    """(what to change, what the calls say): caching is off, the context is made, it is a first run, or none of them."""
     amd = is_amd(facts)
     made, asked = _uncached(facts, rows)
     if made:
@@ -108,6 +121,11 @@ def _told(facts: Facts, rows: I64) -> tuple[str, str]:
         return (
             _WARM_UP,
             f"One alone takes {time_text(longest)}, as a first call does that makes a context or loads a library.",
+        )
+    if facts.steps == 1 and facts.counted.size and facts.idle_cause.filler is Filler.FIRST_USE:
+        return (
+            _WARM_UP,
+            "They are of a first run, as other calls of milliseconds show: the allocator asks for what it will keep.",
         )
     return _CHANGE_AMD if amd else _CHANGE, "In steady state PyTorch's allocator needs none."
 

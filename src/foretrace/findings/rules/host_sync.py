@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.copies import direction
-from foretrace.findings.captures import of_captures
+from foretrace.findings.captures import is_named_capture, of_captures
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.upload_advice import ONCE, may_move_once, pin
@@ -141,7 +141,7 @@ def _kinds(facts: Facts, spots: I64) -> list[str]:
     for at, kind in enumerate(kinds):
         if kind == "upload" and constant[at]:
             kinds[at] = "constant"
-        elif kind in ("explicit", "other") and captured[at]:
+        elif kind in ("explicit", "other") and (captured[at] or is_named_capture(facts, int(waits.rows[spots[at]]))):
             kinds[at] = "capture"
     return kinds
 
