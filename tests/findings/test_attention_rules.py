@@ -44,6 +44,24 @@ def test_a_mask_built_in_every_step():
     assert finding.text.startswith("2 kernels a step make a mask")
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "diagonal", "built"),
+    [
+        ("triu", "bool", "1", "torch.ones(1024, 1024, dtype=torch.bool).triu(1)"),
+        ("tril", "bool", "0", "torch.ones(1024, 1024, dtype=torch.bool).tril()"),
+        ("triu", "float", "1", "(...).triu(1)"),
+        ("triu", "bool", "1)\x1b", "torch.ones(1024, 1024, dtype=torch.bool).triu(...)"),
+    ],
+)
+def test_the_mask_to_keep_is_the_one_that_the_step_builds(name, kind, diagonal, built):
+    def step_of(step):
+        inputs = {"dims": [[1024, 1024], []], "types": [kind, "Scalar"], "concrete": ["", diagonal]}
+        step.leaf(f"aten::{name}", "triu_tril_kernel<bool>", 5, **inputs)
+        unfused(step)
+
+    assert f'("mask", {built}, persistent=False)' in one(steps(step_of).load(), "FT102").change
+
+
 def test_a_triangle_of_another_size_is_no_mask():
     assert not found(steps(lambda step: (mask_built(step, 512), unfused(step))).load(), "FT102")
 
@@ -65,7 +83,9 @@ def test_a_mask_from_two_index_vectors_is_a_mask():
         step.leaf("aten::le", MUL, 4, dims=[[1, 1, 1, 1024], [1, 1, 1024, 1]], types=["long int"] * 2)
         unfused(step)
 
-    assert one(steps(step_of).load(), "FT102").count == 1
+    finding = one(steps(step_of).load(), "FT102")
+    assert finding.count == 1
+    assert '("mask", (... <= ...), persistent=False)' in finding.change
 
 
 def test_the_mask_rule_needs_shapes():

@@ -17,12 +17,13 @@ and compare with `foretrace diff BEFORE AFTER`.
 
 ## What usually helps
 
-`is_causal=True` needs no mask at all. Otherwise build it once and keep it: `register_buffer("mask", ...,
-persistent=False)`.
+`is_causal=True` needs no mask at all. Otherwise build it once, the same one, and keep it: `register_buffer("mask", ...,
+persistent=False)`. `masked_fill` hides what its mask marks, SDPA keeps it.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -46,9 +47,13 @@ _MAKERS: Final = ("aten::tril", "aten::triu", "aten::le", "aten::ge", "aten::lt"
 _BUILDERS: Final = (*_MAKERS, "aten::ones", "aten::zeros", "aten::full", "aten::fill_", "aten::where")
 _BUILDERS_AROUND_SCORES: Final = ("aten::masked_fill", "aten::masked_fill_")
 _PLANE: Final = 2
+_TRIANGLES: Final = ("aten::tril", "aten::triu")
+_SIGNS: Final = {"aten::le": "<=", "aten::ge": ">=", "aten::lt": "<", "aten::gt": ">"}
+_BOOL: Final = "bool"
+_NUMBER: Final = re.compile(r"-?\d{1,9}")
 _CHANGE: Final = """\
-pass is_causal=True and no mask; or build it once:
-    self.register_buffer("mask", torch.ones(L, L, dtype=torch.bool).tril(), persistent=False)"""
+build it once, as the step builds it now; where it is the causal one, SDPA with is_causal=True needs none:
+    self.register_buffer("mask", {}, persistent=False)"""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -139,6 +144,21 @@ def _finding(facts: Facts, makers: I64, builders: I64, plane: tuple[int, int], b
             f"lengths alone; {'its launch costs' if single else 'their launches cost'} the CPU more than the "
             f"{'kernel costs' if single else 'kernels cost'} the device."
         ),
-        change=_CHANGE,
+        change=_CHANGE.format(_built(facts, int(makers[0]), plane)),
         because=because,
     )
+
+
+def _built(facts: Facts, maker: int, plane: tuple[int, int]) -> str:
+    """The expression that makes the mask, as far as the trace shows it; the other triangle is the other way round."""
+    op = int(facts.trace.activities.owner[maker])
+    name = facts.op_text(op)
+    if name not in _TRIANGLES:
+        return f"(... {_SIGNS[name]} ...)"
+    given = op_inputs(facts.trace, op)
+    types, concrete = given["types"] or (), given["concrete"] or ()
+    is_bool = bool(types) and types[0] == _BOOL
+    start = f"torch.ones({plane[0]}, {plane[1]}, dtype=torch.bool)" if is_bool else "(...)"
+    diagonal = str(concrete[1]) if len(concrete) > 1 else ""
+    shown = diagonal if _NUMBER.fullmatch(diagonal) else "..."
+    return f"{start}.{name.removeprefix('aten::')}({'' if shown == '0' else shown})"
