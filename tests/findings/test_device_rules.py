@@ -42,6 +42,33 @@ def test_a_gap_that_not_every_step_has_is_counted_over_the_steps():
     assert one(steps(step_of, 5).load(), "FT401").title.endswith(" a step: 1 long gap in 5 steps")
 
 
+def test_a_range_that_fills_several_gaps_is_shown_once():
+    def step_of(step):
+        begin = step.host
+        for _ in range(4):
+            for _ in range(10):
+                step.leaf("aten::mm", GEMM, 20)
+            step.host = step.device + 150
+        step.build.annotation("masks", begin - 0.2, step.host - begin)
+
+    finding = one(steps(step_of, period=1500).load(), "FT401")
+    assert [shown.name for shown in finding.evidence] == ["masks"]
+
+
+def test_launches_of_milliseconds_are_first_uses():
+    build = Build()
+    for at in range(6):
+        launched = 10_000 * at
+        build.kernel("k", launched + 3000, 350, launched=launched)
+        build.events[-2]["dur"] = 2900
+        for number in range(1, 20):
+            build.kernel("k", launched + 3000 + 350 * number, 350, launched=launched + 2950 + 10 * number)
+    finding = one(build.load(), "FT401")
+    assert "the host is in calls of a millisecond and more, as the first use of a kernel" in finding.text
+    assert finding.change.startswith("run a few steps before the recording")
+    assert {shown.name for shown in finding.evidence} == {"cudaLaunchKernel"}
+
+
 def test_short_gaps_are_the_devices_own():
     assert not found(steps(lambda step: [step.leaf("aten::mm", GEMM, 85) for _ in range(10)]).load(), "FT401")
 

@@ -13,7 +13,8 @@ In such a gap the device waits for one thing: a batch, a synchronization, a Pyth
 
 ## How to confirm it
 
-The finding names what the CPU was in. `foretrace read TRACE --tree` shows what came before and after it.
+The finding names what the CPU was in, and where most of it are calls of a millisecond and more, as the first use of a
+kernel takes, those. `foretrace read TRACE --tree` shows what came before and after it.
 
 ## What usually helps
 
@@ -32,6 +33,7 @@ from foretrace.findings.idle_advice import unblock
 from foretrace.findings.idle_causes import Filler
 from foretrace.findings.idle_gaps import NOTHING, IdleGaps
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
+from foretrace.trace.distinct import distinct
 from foretrace.units import share_text, time_text
 
 if TYPE_CHECKING:
@@ -50,6 +52,9 @@ _HELD_SHARE: Final = 0.5
 _HELD_CHANGE: Final = (
     "see what the stream waits for: an event of another stream, another rank's part of a collective, another process"
 )
+_FIRST_CHANGE: Final = """\
+run a few steps before the recording, so that code is loaded and contexts and streams are made:
+    torch.profiler.schedule(wait=1, warmup=3, active=3)"""
 _UNKNOWN: Final = " Record Python stacks (with_stack=True) to see what that is."
 
 
@@ -78,18 +83,27 @@ def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
     gaps = facts.each(number, "long gap", said=True)
     unknown = main.host_name == NOTHING and not facts.trace.has_stacks
     held = facts.timeline.per_step.bound == "cpu" or long.held_back_ns >= _HELD_SHARE * long.total_ns
+    change = unblock(main.host_name, has_stacks=facts.trace.has_stacks)
+    first = not held and facts.idle_cause.filler is Filler.FIRST_USE
+    if held or first:
+        change = _HELD_CHANGE if held else _FIRST_CHANGE
     following = np.sort(main.following)
+    if held or not (first or rows.size):
+        evidence = facts.evidence_of(following)
+    else:
+        # One host range may fill several gaps.
+        evidence = facts.evidence_of_rows(facts.idle_cause.rows if first else distinct(rows))
     return RULE.finding(
         f"the GPU idles {time_text(idle)} {facts.per}{':' if number % facts.steps else ' in'} {gaps}",
         count=facts.per_step(number),
         at_stake_ns=idle,
         confidence=Confidence.POSSIBLE if held else Confidence.LIKELY,
-        evidence=facts.evidence_of_rows(np.sort(rows)) if rows.size and not held else facts.evidence_of(following),
+        evidence=evidence,
         text=(
             f"{share_text(idle / period_ns)} of the period. Meanwhile the CPU is: {where}."
-            + (_held_back(facts, long) if held else _UNKNOWN if unknown else "")
+            + (_held_back(facts, long) if held else _first_use(facts) if first else _UNKNOWN if unknown else "")
         ),
-        change=_HELD_CHANGE if held else unblock(main.host_name, has_stacks=facts.trace.has_stacks),
+        change=change,
     )
 
 
@@ -97,6 +111,13 @@ def _held_back(facts: Facts, long: IdleGaps) -> str:
     return (
         f" But for {time_text(facts.per_step(long.held_back_ns))} of it what runs next was launched already and did "
         "not start: it is not the CPU that the device waits for."
+    )
+
+
+def _first_use(facts: Facts) -> str:
+    return (
+        f" {time_text(facts.idle_cause.filled_ns)} of idle time {facts.per} fall while the host is in calls of a "
+        "millisecond and more, as the first use of a kernel, a library or a stream takes."
     )
 
 
