@@ -209,6 +209,7 @@ def test_compiled_code_that_costs_more_than_it_saves():
 
     finding = one(steps(step_of, period=200).load(), "FT210")
     assert "saves no launches" in finding.title
+    assert "fusion saved no launches. The CPU bounds" in finding.text
     assert finding.because == "FT201"
     assert finding.change.startswith("compile more at once, or replay it as a CUDA graph:")
     on_amd = steps(step_of, period=200).call("hipGetDevice", 1, 1)

@@ -94,6 +94,8 @@ def _launches(saved: float) -> str:
 
 def _finding(facts: Facts, lookups: float, entering: float, saved: float) -> Finding:
     regions = facts.regions
+    # Less than half a launch a step is told as none, and so is its time.
+    worth = f", some {time_text(saved * _EAGER_OP_NS)}" if round(saved) else ""
     return RULE.finding(
         f"compiled code costs {time_text(lookups + entering)} of CPU {facts.per} and saves {_launches(saved)}",
         count=facts.per_step(len(regions)),
@@ -102,8 +104,8 @@ def _finding(facts: Facts, lookups: float, entering: float, saved: float) -> Fin
         evidence=facts.evidence_of_rows(either(regions.rows, regions.lookups)),
         text=(
             f"Dynamo's lookups take {time_text(lookups)} and the regions {time_text(entering)} {facts.per} outside "
-            f"their launches; fusion saved {_launches(saved)}, some {time_text(saved * _EAGER_OP_NS)}. The "
-            "CPU bounds the step, so this is time the device waits."
+            f"their launches; fusion saved {_launches(saved)}{worth}. The CPU bounds the step, so this is time the "
+            "device waits."
         ),
         change=_CHANGE.format(graph_word(facts)),
         because=follows_launches(facts),
