@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from foretrace.findings.name_index import Bools
     from foretrace.trace.raw import I64
 
-__all__ = ["is_named_capture", "of_captures"]
+__all__ = ["is_named_capture", "of_captures", "outside_captures"]
 
 _BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
 _ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
@@ -61,6 +61,14 @@ def is_named_capture(facts: Facts, row: int) -> bool:
     The call may come long before the capture itself begins.
     """
     return any(_NAMED.search(name) for name in facts.path(row))
+
+
+def outside_captures(facts: Facts, rows: I64) -> I64:
+    """Of these runtime calls those that belong to no capture, by the calls around or by a range's name."""
+    if not rows.size:
+        return rows
+    named = np.array([is_named_capture(facts, row) for row in rows.tolist()], bool)
+    return rows[~named & ~of_captures(facts, rows)]
 
 
 def _calls(facts: Facts, wanted: re.Pattern[str]) -> I64:

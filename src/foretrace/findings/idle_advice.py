@@ -7,9 +7,12 @@ from typing import Final
 from foretrace.findings.idle_gaps import NOTHING
 from foretrace.trace.kineto import SYNC_NAME
 
-__all__ = ["LOADER", "is_loader", "unblock"]
+__all__ = ["LOADER", "WARM_UP", "is_loader", "unblock"]
 
 LOADER: Final = "let the loader work ahead: DataLoader(..., num_workers=8, pin_memory=True, prefetch_factor=4)"
+WARM_UP: Final = """\
+run a few steps before the recording, so that code is loaded and contexts and streams are made:
+    torch.profiler.schedule(wait=1, warmup=3, active=3)"""
 _WAIT: Final = "do not wait for the device inside the step: read values later, or every N steps"
 
 

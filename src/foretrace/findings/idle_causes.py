@@ -11,6 +11,7 @@ import numpy as np
 
 from foretrace.analysis.intervals import union, union_length
 from foretrace.findings.allocations import allocation_calls
+from foretrace.findings.captures import outside_captures
 from foretrace.findings.idle_advice import is_loader
 from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import SYNC_NAME, Category
@@ -144,7 +145,7 @@ def _candidates(facts: Facts) -> list[_Stretches]:
     long = ~allocates & ~waits & (rows.dur[calls] >= _LONG_NS)
     return [
         _Stretches(facts, Filler.LOADER, loader_rows(facts)),
-        _Stretches(facts, Filler.ALLOCATION, calls[allocates]),
+        _Stretches(facts, Filler.ALLOCATION, outside_captures(facts, calls[allocates])),
         _Stretches(facts, Filler.CAPTURE, *_captures(facts)),
         _Stretches(facts, Filler.FIRST_USE, calls[long]),
         _Stretches(facts, Filler.HOST_OP, _host_ops(facts)),

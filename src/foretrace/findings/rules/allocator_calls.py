@@ -36,7 +36,7 @@ import numpy as np
 
 from foretrace.findings.allocations import allocation_calls
 from foretrace.findings.amounts import amount
-from foretrace.findings.captures import is_named_capture, of_captures
+from foretrace.findings.captures import outside_captures
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.host_bound import is_amd, is_host_bound
 from foretrace.findings.idle_causes import Filler
@@ -77,7 +77,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     """Yield one finding over all calls."""
     facts = facts_of(trace)
     names = allocation_calls(facts)
-    rows = _outside_captures(facts, facts.calls(*names)) if names else None
+    rows = outside_captures(facts, facts.calls(*names)) if names else None
     if rows is None or not rows.size:
         return
     spent = facts.cpu_ns(rows)
@@ -100,11 +100,6 @@ def check(trace: Trace) -> Iterator[Finding]:
         ),
         change=change,
     )
-
-
-def _outside_captures(facts: Facts, rows: I64) -> I64:
-    named = np.array([is_named_capture(facts, row) for row in rows.tolist()], bool)
-    return rows[~named & ~of_captures(facts, rows)] if rows.size else rows
 
 
 def _told(facts: Facts, rows: I64) -> tuple[str, str]:

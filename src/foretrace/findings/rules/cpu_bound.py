@@ -43,7 +43,7 @@ import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.host_bound import graph_share, graph_word, is_host_bound, waits_idle_ns
-from foretrace.findings.idle_advice import LOADER, unblock
+from foretrace.findings.idle_advice import LOADER, WARM_UP, unblock
 from foretrace.findings.idle_causes import Filler, IdleCause
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.trace.distinct import distinct
@@ -74,9 +74,6 @@ _GRAPH_ALONE: Final = """\
 replay the launches as a {}:
     model = torch.cuda.make_graphed_callables(model, (sample,))"""
 _BATCH: Final = "give each launch more work, as a larger batch does, or replay several steps as one {}"
-_WARM_UP: Final = """\
-run a few steps before the recording, so that code is loaded and contexts and streams are made:
-    torch.profiler.schedule(wait=1, warmup=3, active=3)"""
 _AFTER_CAPTURE: Final = "record later: capture the graph in the warm-up, and let the recording hold its replays"
 _ON_DEVICE: Final = "let {} work on the device, or take it out of the step: its tensors are on the CPU"
 _MADE: Final = re.compile(r"aten::(?:rand|normal|zeros|ones|full|arange|linspace|uniform|bernoulli)")
@@ -192,7 +189,7 @@ def _change(facts: Facts, cause: IdleCause) -> str | None:
     if cause.filler is Filler.ALLOCATION:
         return None
     if cause.filler is Filler.FIRST_USE:
-        return _WARM_UP
+        return WARM_UP
     if cause.filler is Filler.CAPTURE:
         return _AFTER_CAPTURE
     if cause.filler is Filler.HOST_OP:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.findings.facts import Facts, facts_of
-from foretrace.findings.idle_advice import unblock
+from foretrace.findings.idle_advice import WARM_UP, unblock
 from foretrace.findings.idle_causes import Filler
 from foretrace.findings.idle_gaps import NOTHING, IdleGaps
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
@@ -52,9 +52,6 @@ _HELD_SHARE: Final = 0.5
 _HELD_CHANGE: Final = (
     "see what the stream waits for: an event of another stream, another rank's part of a collective, another process"
 )
-_FIRST_CHANGE: Final = """\
-run a few steps before the recording, so that code is loaded and contexts and streams are made:
-    torch.profiler.schedule(wait=1, warmup=3, active=3)"""
 _UNKNOWN: Final = " Record Python stacks (with_stack=True) to see what that is."
 
 
@@ -86,7 +83,7 @@ def _finding(facts: Facts, long: IdleGaps, period_ns: float) -> Finding:
     change = unblock(main.host_name, has_stacks=facts.trace.has_stacks)
     first = not held and facts.idle_cause.filler is Filler.FIRST_USE
     if held or first:
-        change = _HELD_CHANGE if held else _FIRST_CHANGE
+        change = _HELD_CHANGE if held else WARM_UP
     following = np.sort(main.following)
     if held or not (first or rows.size):
         evidence = facts.evidence_of(following)
