@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from foretrace.findings.name_index import Bools
     from foretrace.trace.raw import I64
 
-__all__ = ["is_named_capture", "of_captures", "outside_captures"]
+__all__ = ["in_named_captures", "of_captures", "outside_captures"]
 
 _BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
 _ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
@@ -55,20 +55,29 @@ def of_captures(facts: Facts, rows: I64) -> Bools:
     return result
 
 
-def is_named_capture(facts: Facts, row: int) -> bool:
-    """Whether a range around this call is named after a capture: an inference server captures one graph a batch size.
+def in_named_captures(facts: Facts, rows: I64) -> Bools:
+    """Which of these calls lie in a range named after a capture: an inference server captures a graph a batch size.
 
     The call may come long before the capture itself begins.
     """
-    return any(_NAMED.search(name) for name in facts.path(row))
+    trace = facts.trace
+    ranges = facts.rows_named(lambda name: _NAMED.search(name) is not None)
+    result = np.zeros(len(rows), bool)
+    if not ranges.size:
+        return result
+    named = np.zeros(len(trace.rows), bool)
+    named[ranges] = True
+    place = trace.host_place[rows]
+    held = np.flatnonzero(place >= 0)
+    result[held] = trace.host_forest.around(named[trace.host_order])[place[held]] >= 0
+    return result
 
 
 def outside_captures(facts: Facts, rows: I64) -> I64:
     """Of these runtime calls those that belong to no capture, by the calls around or by a range's name."""
     if not rows.size:
         return rows
-    named = np.array([is_named_capture(facts, row) for row in rows.tolist()], bool)
-    return rows[~named & ~of_captures(facts, rows)]
+    return rows[~in_named_captures(facts, rows) & ~of_captures(facts, rows)]
 
 
 def _calls(facts: Facts, wanted: re.Pattern[str]) -> I64:

@@ -16,12 +16,15 @@ from foretrace.analysis.timeline import Timeline, timeline
 from foretrace.findings.amounts import times
 from foretrace.findings.name_index import NameIndex
 from foretrace.findings.rule import Evidence
+from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE, TimeFault
 from foretrace.trace.nesting import Forest, forest
 from foretrace.units import count_text, time_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from foretrace.findings.name_index import Bools
     from foretrace.trace.model import Trace
     from foretrace.trace.raw import I32, I64
@@ -128,6 +131,16 @@ class CountedTrace:
     def activity_names(self) -> NameIndex:
         """Activities by name."""
         return NameIndex(self.trace.strings, self.trace.rows.name[self.trace.activities.row])
+
+    def rows_named(self, wanted: Callable[[str], bool]) -> I64:
+        """Rows of annotations and ops whose name is wanted; each distinct name is asked once."""
+        trace = self.trace
+        rows = trace.rows_of(Category.ANNOTATION, Category.CPU_OP)
+        names = trace.rows.name[rows]
+        flag = np.zeros(len(trace.strings), bool)
+        for number in distinct(names).tolist():
+            flag[number] = wanted(trace.strings[number])
+        return rows[flag[names]]
 
     def ops(self, *names: str) -> I64:
         """Counted ops with one of these names."""

@@ -25,7 +25,6 @@ from foretrace.findings.unfused_attention import UnfusedAttention, unfused_atten
 from foretrace.findings.waits import Waits, waits
 from foretrace.names.decode import decode
 from foretrace.trace.distinct import distinct
-from foretrace.trace.kineto import Category
 from foretrace.trace.model import NONE
 
 if TYPE_CHECKING:
@@ -219,12 +218,7 @@ class Facts(CountedTrace):
 
     def ranges_named(self, prefix: str) -> I64:
         """Rows of the counted annotations whose name begins so; in old files such ranges are ops."""
-        rows = self.trace.rows_of(Category.ANNOTATION, Category.CPU_OP)
-        names = self.trace.rows.name[rows]
-        wanted = np.zeros(len(self.trace.strings), bool)
-        for number in distinct(names).tolist():
-            wanted[number] = self.trace.strings[number].startswith(prefix)
-        return self.counted_rows(rows[wanted[names]])
+        return self.counted_rows(self.rows_named(lambda name: name.startswith(prefix)))
 
     @cached_property
     def optimizer_steps(self) -> I64:

@@ -14,7 +14,7 @@ from foretrace.findings.allocations import allocation_calls
 from foretrace.findings.captures import outside_captures
 from foretrace.findings.idle_advice import is_loader
 from foretrace.trace.distinct import distinct
-from foretrace.trace.kineto import SYNC_NAME, Category
+from foretrace.trace.kineto import SYNC_NAME
 from foretrace.trace.model import TimeFault
 
 if TYPE_CHECKING:
@@ -154,13 +154,7 @@ def _candidates(facts: Facts) -> list[_Stretches]:
 
 def loader_rows(facts: Facts) -> I64:
     """Annotations (in old files ops) around a loader's next batch."""
-    trace = facts.trace
-    rows = trace.rows_of(Category.ANNOTATION, Category.CPU_OP)
-    names = trace.rows.name[rows]
-    wanted = np.zeros(len(trace.strings), bool)
-    for number in distinct(names).tolist():
-        wanted[number] = is_loader(trace.strings[number])
-    return rows[wanted[names]]
+    return facts.rows_named(is_loader)
 
 
 def _entered(facts: Facts) -> I64:

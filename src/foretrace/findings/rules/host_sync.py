@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from foretrace.analysis.copies import direction
-from foretrace.findings.captures import is_named_capture, of_captures
+from foretrace.findings.captures import in_named_captures, of_captures
 from foretrace.findings.facts import Facts, facts_of
 from foretrace.findings.rule import Confidence, Finding, Needs, Rule
 from foretrace.findings.upload_advice import ONCE, may_move_once, pin
@@ -137,11 +137,12 @@ def _kinds(facts: Facts, spots: I64) -> list[str]:
         if key not in known:
             known[key] = _kind(facts, at, counts=bool(key[-1]))
     kinds = [known[key] for key in keys]
-    constant, captured = _are_constants(facts, spots), of_captures(facts, waits.rows[spots])
+    constant, called = _are_constants(facts, spots), waits.rows[spots]
+    captured = of_captures(facts, called) | in_named_captures(facts, called)
     for at, kind in enumerate(kinds):
         if kind == "upload" and constant[at]:
             kinds[at] = "constant"
-        elif kind in ("explicit", "other") and (captured[at] or is_named_capture(facts, int(waits.rows[spots[at]]))):
+        elif kind in ("explicit", "other") and captured[at]:
             kinds[at] = "capture"
     return kinds
 
