@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from foretrace.findings.name_index import Bools
     from foretrace.trace.raw import I64
 
-__all__ = ["in_named_captures", "of_captures", "outside_captures"]
+__all__ = ["BEGINS", "ENDS", "in_named_captures", "of_captures", "outside_captures"]
 
-_BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
-_ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
+BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
+ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
 _LAUNCHES: Final = re.compile(r"(?:cuda|hip|cu)(?:Ext)?(?:Module|Graph)?Launch")
 # Ranges of a program's own, as capture_32_DECODE.
 _NAMED: Final = re.compile(r"(?<![a-z])captur(?:e|ing)(?![a-z])", re.IGNORECASE)
@@ -31,7 +31,7 @@ def of_captures(facts: Facts, rows: I64) -> Bools:
     their thread.
     """
     result = np.zeros(len(rows), bool)
-    begins, ends = _calls(facts, _BEGINS), _calls(facts, _ENDS)
+    begins, ends = _calls(facts, BEGINS), _calls(facts, ENDS)
     if not begins.size or not rows.size:
         return result
     ops, parent = facts.trace.ops, facts.trace.ops.parent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
@@ -11,13 +10,15 @@ import numpy as np
 
 from foretrace.analysis.intervals import union, union_length
 from foretrace.findings.allocations import allocation_calls
-from foretrace.findings.captures import outside_captures
+from foretrace.findings.captures import BEGINS, ENDS, outside_captures
 from foretrace.findings.idle_advice import is_loader
 from foretrace.trace.distinct import distinct
 from foretrace.trace.kineto import SYNC_NAME
 from foretrace.trace.model import TimeFault
 
 if TYPE_CHECKING:
+    import re
+
     from foretrace.findings.facts import Facts
     from foretrace.trace.raw import I64
 
@@ -33,8 +34,6 @@ _LONG_NS: Final = 1_000_000
 _OWN: Final = "aten::"
 _COMPILED: Final = "CompiledFunction"
 _PREPARING: Final = 3
-_CAPTURE_BEGINS: Final = re.compile(r"(?:cuda|hip|cu)StreamBeginCapture")
-_CAPTURE_ENDS: Final = re.compile(r"(?:cuda|hip|cu)(?:StreamEndCapture|GraphInstantiate)")
 
 
 class Filler(Enum):
@@ -178,7 +177,7 @@ def _captures(facts: Facts) -> tuple[I64, tuple[I64, I64]]:
         found = calls[names.of(*names.matching(lambda name: pattern.match(name) is not None))]
         return found[np.argsort(rows.ts[found], kind="stable")]
 
-    begin, ends = named(_CAPTURE_BEGINS), np.sort(rows.end[named(_CAPTURE_ENDS)])
+    begin, ends = named(BEGINS), np.sort(rows.end[named(ENDS)])
     at = np.searchsorted(ends, rows.end[begin])
     begin, at = begin[at < len(ends)], at[at < len(ends)]
     start, end = rows.ts[begin].copy(), ends[at]
